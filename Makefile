@@ -1,0 +1,29 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test clean
+
+demo: $(VENV)/installed
+	$(BIN)/ringprism demo --out out/demo
+
+test: $(VENV)/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/ringprism claims --quick --workers 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --nbmake --nbmake-timeout=300 tests theory regimes numerics ringprism notebooks
+
+clean:
+	rm -rf $(VENV) out build *.egg-info
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("ringprism needs Python 3.11 or newer; set PYTHON=… to one") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/installed-test: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@ $(VENV)/installed

@@ -1,0 +1,148 @@
+"""What a claim is, and the one rule by which every claim is judged."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from theory.errors import InputError
+
+Effort = Literal["quick", "full"]
+Relation = Literal["=", "<=", ">="]
+Verdict = Literal["holds", "fails", "blind"]
+
+STANDARD_ERRORS = 4.0
+"""A measurement may miss its prediction by the stated allowance and by this many of its standard errors."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number the theory predicts, its measurement, and what would have been measured were a rival right.
+
+    ``relation`` reads *measured relation predicted*. ``allowance`` is the finite-size or discretisation error stated
+    before the run, ``stderr_bound`` the largest standard error with which the measurement is worth anything. ``rival``
+    is the prediction of a wrong theory that the measurement must be able to reject; ``rival_name`` says which.
+    """
+
+    name: str
+    predicted: float
+    measured: float
+    stderr: float
+    stderr_bound: float
+    rival: float
+    rival_name: str
+    relation: Relation = "="
+    allowance: float = 0.0
+
+    def agrees_with(self, prediction: float) -> bool:
+        """Whether the measurement is compatible with ``prediction``, and sharp enough to be asked."""
+        if not (math.isfinite(self.measured) and 0 <= self.stderr <= self.stderr_bound):
+            return False
+        slack = self.allowance + STANDARD_ERRORS * self.stderr
+        excess = self.measured - prediction
+        if self.relation == "=":
+            return abs(excess) <= slack
+        return excess <= slack if self.relation == "<=" else excess >= -slack
+
+    @property
+    def verdict(self) -> Verdict:
+        """``holds``; ``fails``; or ``blind`` when the rival would have passed as well."""
+        if not self.agrees_with(self.predicted):
+            return "fails"
+        return "blind" if self.agrees_with(self.rival) else "holds"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Data for a claim's plot: a line (theory) or points with bars (measurement)."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    yerr: Sequence[float] | None = None
+    kind: Literal["line", "points"] = "line"
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Curves on one pair of axes, with a sentence for those who cannot see it."""
+
+    curves: Sequence[Curve]
+    xlabel: str
+    ylabel: str
+    alt: str
+    xscale: Literal["linear", "log"] = "linear"
+    yscale: Literal["linear", "log"] = "linear"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run of a claim brought home: the quantities it is judged by, plots, and remarks finer than the statement."""
+
+    quantities: Sequence[Quantity]
+    plots: Sequence[Plot] = ()
+    remarks: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How a claim is run: the effort, the seed, the number of local workers."""
+
+    effort: Effort = "quick"
+    seed: int = 0
+    workers: int = 1
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper that this project makes real.
+
+    ``source`` cites paper and statement, ``prediction`` says where the predicted number comes from, ``experiment`` what
+    is run, ``rule`` the acceptance rule in words, written before the run, and ``power`` the wrong answer it catches.
+    """
+
+    id: str
+    statement: str
+    source: str
+    prediction: str
+    experiment: str
+    rule: str
+    power: str
+    gather: Callable[[Conditions], Evidence] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim that was run."""
+
+    claim: Claim
+    evidence: Evidence
+    seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the quantities' verdicts; a claim without quantities is blind."""
+        verdicts = [quantity.verdict for quantity in self.evidence.quantities]
+        if "fails" in verdicts:
+            return "fails"
+        return "holds" if verdicts and "blind" not in verdicts else "blind"
+
+
+def run_claim(claim: Claim, conditions: Conditions) -> Result:
+    """Run one claim and judge it."""
+    start = time.perf_counter()
+    evidence = claim.gather(conditions)
+    return Result(claim, evidence, time.perf_counter() - start)
+
+
+def select(ledger: Sequence[Claim], ids: Sequence[str]) -> tuple[Claim, ...]:
+    """The claims named by ``ids`` (all, when none is named), in the ledger's order."""
+    known = {claim.id: claim for claim in ledger}
+    unknown = [name for name in ids if name.upper() not in known]
+    if unknown:
+        raise InputError("claim", given=unknown[0], expected=f"one of {', '.join(known)}", remedy="see claims --list")
+    wanted = {name.upper() for name in ids}
+    return tuple(claim for claim in ledger if not wanted or claim.id in wanted)

@@ -1,0 +1,1 @@
+"""Figures: one style, colour-blind-safe, legible at print size."""

@@ -1,0 +1,5 @@
+"""``python -m ringprism``."""
+
+from ringprism.cli import main
+
+main()

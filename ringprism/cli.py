@@ -1,0 +1,43 @@
+"""The ``ringprism`` command: gathers the commands, and turns every expected failure into one line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import typer
+
+from theory.errors import RingprismError
+
+app = typer.Typer(
+    name="ringprism",
+    help="Derive series, classify scaling regimes, and validate limits of learning dynamics in high dimension.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line. Exit codes: 0 done, 1 a claim failed, 2 bad input, 130 interrupted."""
+    try:
+        code = app(args=arguments, standalone_mode=False)
+    except RingprismError as error:
+        _fail(str(error), BAD_INPUT)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted; what was finished is kept", INTERRUPTED)
+    except Exception as error:
+        usage = getattr(error, "format_message", None)
+        if usage is None:
+            raise
+        _fail(usage() or "no command given; see ringprism --help", BAD_INPUT)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,1 @@
+"""The weight-tied linear autoencoder of [P] as one declaration, and its loss series."""

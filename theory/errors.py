@@ -1,0 +1,46 @@
+"""The one exception family. Every message names what was given, what was expected, and the way out."""
+
+from __future__ import annotations
+
+_LONGEST_QUOTE = 60
+
+
+class RingprismError(Exception):
+    """Base of everything this project raises on purpose; the command line turns it into one line and exit code 2."""
+
+
+class InputError(RingprismError, ValueError):
+    """A value that cannot be used.
+
+    ``what`` names the input, ``given`` is quoted (shortened when long), ``expected`` says what would have been
+    accepted, and ``remedy`` is what to do about it.
+
+    >>> raise InputError("order", given=-1, expected="an integer from 0", remedy="ask for --order 6")
+    Traceback (most recent call last):
+        ...
+    theory.errors.InputError: order: got -1, expected an integer from 0; ask for --order 6
+    """
+
+    def __init__(self, what: str, *, given: object, expected: str, remedy: str) -> None:
+        super().__init__(f"{what}: got {_quote(given)}, expected {expected}; {remedy}")
+
+
+class BudgetError(RingprismError):
+    """A request that would not fit in memory or would take hours; the message gives the estimate and the way on."""
+
+    def __init__(self, what: str, *, estimate: str, limit: str, remedy: str) -> None:
+        super().__init__(f"{what}: would need {estimate}, the limit is {limit}; {remedy}")
+
+
+class ReachError(RingprismError):
+    """A resummation or truncation asked for an answer beyond the point up to which it can vouch for one."""
+
+    def __init__(self, what: str, *, given: object, reach: str, remedy: str) -> None:
+        super().__init__(f"{what}: got {_quote(given)}, good up to {reach}; {remedy}")
+
+
+def _quote(value: object) -> str:
+    text = repr(value)
+    if len(text) > _LONGEST_QUOTE:
+        text = f"{text[:_LONGEST_QUOTE]}… ({len(text)} characters)"
+    return " ".join(text.split())

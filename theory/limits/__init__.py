@@ -1,0 +1,1 @@
+"""Limit solutions of the autoencoder, one face (or one part shared by several faces) a file."""

@@ -1,0 +1,1 @@
+"""Single-index models with a spiked covariance [S]: population loss, information exponent, flow."""
