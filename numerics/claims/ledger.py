@@ -80,7 +80,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run of a claim brought home: the quantities it is judged by, plots, and remarks finer than the statement."""
+    """What a run of a claim brought home: quantities to judge, plots, and remarks finer than the statement."""
 
     quantities: Sequence[Quantity]
     plots: Sequence[Plot] = ()
