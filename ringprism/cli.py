@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from importlib import metadata
+from typing import Annotated, NoReturn
 
 import typer
 
+from ringprism.commands.claims import claims
 from theory.errors import RingprismError
 
 app = typer.Typer(
     name="ringprism",
     help="Derive series, classify scaling regimes, and validate limits of learning dynamics in high dimension.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        print(f"ringprism {metadata.version('ringprism')}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+app.command()(claims)
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -34,7 +49,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         usage = getattr(error, "format_message", None)
         if usage is None:
             raise
-        _fail(usage() or "no command given; see ringprism --help", BAD_INPUT)
+        _fail(f"{usage()} See ringprism --help.", BAD_INPUT)
     sys.exit(code if isinstance(code, int) else 0)
 
 

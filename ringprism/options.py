@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from theory.errors import InputError
+
 
 class Format(StrEnum):
     """How a result is printed: for people, for programs, for papers."""
@@ -17,5 +19,21 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.", case_sensitive=False)]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed; the same seed gives the same result.")]
-WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Local worker processes.")]
+
+
+def _from_zero(value: int) -> int:
+    if value < 0:
+        raise InputError("--seed", given=value, expected="a whole number from 0", remedy="use for example --seed 0")
+    return value
+
+
+def _from_one(value: int) -> int:
+    if value < 1:
+        raise InputError("--workers", given=value, expected="a whole number from 1", remedy="use --workers 1")
+    return value
+
+
+SeedOption = Annotated[
+    int, typer.Option("--seed", callback=_from_zero, help="Seed; the same seed gives the same result.")
+]
+WorkersOption = Annotated[int, typer.Option("--workers", callback=_from_one, help="Local worker processes.")]

@@ -54,6 +54,13 @@ class Quantity:
             return "fails"
         return "blind" if self.agrees_with(self.rival) else "holds"
 
+    def to_text(self) -> str:
+        """Prediction, measurement and rival on one line."""
+        return (
+            f"{self.name}: predicted {self.relation} {self.predicted:.5g}, measured {self.measured:.5g} ± "
+            f"{self.stderr:.2g}, allowance {self.allowance:.2g}, rival {self.rival:.5g} ({self.rival_name})"
+        )
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -121,21 +128,36 @@ class Result:
     claim: Claim
     evidence: Evidence
     seconds: float
+    error: str | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the quantities' verdicts; a claim without quantities is blind."""
+        """The worst of the quantities' verdicts; a claim that raised fails, one without quantities is blind."""
+        if self.error is not None:
+            return "fails"
         verdicts = [quantity.verdict for quantity in self.evidence.quantities]
         if "fails" in verdicts:
             return "fails"
         return "holds" if verdicts and "blind" not in verdicts else "blind"
 
+    def to_text(self) -> str:
+        """The verdict on one line, then the quantities that do not hold, or the first one where all hold."""
+        head = f"{self.verdict:5}  {self.claim.id:8} {self.claim.statement}  [{self.seconds:.1f} s]"
+        if self.error:
+            return f"{head}\n       {self.error}"
+        quantities = self.evidence.quantities
+        shown = [quantity for quantity in quantities if quantity.verdict != "holds"] or quantities[:1]
+        return "\n".join([head, *(f"       {quantity.to_text()}" for quantity in shown)])
+
 
 def run_claim(claim: Claim, conditions: Conditions) -> Result:
-    """Run one claim and judge it."""
+    """Run one claim and judge it. An exception on the way is a failure with its reason, so that the others go on."""
     start = time.perf_counter()
-    evidence = claim.gather(conditions)
-    return Result(claim, evidence, time.perf_counter() - start)
+    try:
+        evidence, error = claim.gather(conditions), None
+    except Exception as raised:
+        evidence, error = Evidence(()), f"{type(raised).__name__}: {raised}"
+    return Result(claim, evidence, time.perf_counter() - start, error)
 
 
 def select(ledger: Sequence[Claim], ids: Sequence[str]) -> tuple[Claim, ...]:

@@ -1,0 +1,86 @@
+"""Run many claims: in parallel, each result kept as soon as it is there, finished ones taken up again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+from numerics.claims import ledger
+from numerics.claims.ledger import Claim, Conditions, Result, run_claim, select
+from numerics.claims.records import result_from_json, result_to_json
+from numerics.files import make_folder, write_whole
+
+Finished = Callable[[Result, int, int], None]
+"""Called with a result, how many results there are by now, and how many there will be."""
+
+
+def run_claims(
+    ids: Sequence[str] = (),
+    *,
+    conditions: Conditions | None = None,
+    keep: Path | None = None,
+    finished: Finished | None = None,
+) -> tuple[Result, ...]:
+    """The results of the claims named (all, when none is named), in the ledger's order.
+
+    Up to ``conditions.workers`` claims run at once, each in its own process; a claim alone gets all workers for its
+    replicas. With ``keep``, a folder, each result is written there as ``<id>.json`` at once, and one found there of the
+    same effort, seed and release is taken as it is: an interrupted run goes on where it was.
+    """
+    conditions = conditions or Conditions()
+    claims = select(ledger(), ids)
+    results: dict[str, Result] = {}
+    for result in _run(claims, conditions, keep):
+        results[result.claim.id] = result
+        if finished:
+            finished(result, len(results), len(claims))
+    return tuple(results[claim.id] for claim in claims)
+
+
+def _run(claims: Sequence[Claim], conditions: Conditions, keep: Path | None) -> Iterator[Result]:
+    if keep is not None:
+        make_folder(keep)
+    waiting = []
+    for claim in claims:
+        known = _recall(keep, claim, conditions) if keep else None
+        if known is None:
+            waiting.append(claim)
+        else:
+            yield known
+    at_once = min(conditions.workers, len(waiting))
+    if at_once <= 1:
+        for claim in waiting:
+            yield _kept(run_claim(claim, conditions), keep, conditions)
+        return
+    alone = replace(conditions, workers=1)
+    with ProcessPoolExecutor(at_once, mp_context=get_context("spawn")) as pool:
+        futures: list[Future[Result]] = [pool.submit(_run_by_id, claim.id, alone) for claim in waiting]
+        try:
+            for future in as_completed(futures):
+                yield _kept(future.result(), keep, conditions)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _run_by_id(claim_id: str, conditions: Conditions) -> Result:
+    (claim,) = select(ledger(), [claim_id])
+    return run_claim(claim, conditions)
+
+
+def _kept(result: Result, keep: Path | None, conditions: Conditions) -> Result:
+    if keep is not None:
+        write_whole(keep / f"{result.claim.id}.json", json.dumps(result_to_json(result, conditions), indent=1))
+    return result
+
+
+def _recall(keep: Path, claim: Claim, conditions: Conditions) -> Result | None:
+    try:
+        record = json.loads((keep / f"{claim.id}.json").read_text(encoding="utf-8"))
+        return result_from_json(record, claim, conditions)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,44 @@
+"""The plot of a claim: theory as lines, measurement as points with bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerics.claims.ledger import Plot
+from numerics.figures.style import MARKERS, colours, figure, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LINES = ("-", "--", "-.", ":")
+
+
+def draw_plot(plot: Plot) -> Figure:
+    """A figure of the curves of ``plot``; a label that occurs twice (line and points) keeps its colour."""
+    fig = figure(5.6, 3.4)
+    (axes,) = panels(fig)
+    labels = list(dict.fromkeys(curve.label for curve in plot.curves))
+    colour = dict(zip(labels, colours(len(labels)), strict=True))
+    for curve in plot.curves:
+        k = labels.index(curve.label)
+        if curve.kind == "line":
+            axes.plot(curve.x, curve.y, _LINES[k % len(_LINES)], color=colour[curve.label], label=curve.label)
+        else:
+            bars = None if curve.yerr is None else np.asarray(curve.yerr, dtype=float)
+            axes.errorbar(
+                curve.x,
+                curve.y,
+                yerr=bars,
+                fmt=MARKERS[k % len(MARKERS)],
+                color=colour[curve.label],
+                label=curve.label,
+                linestyle="none",
+            )
+    axes.set_xscale(plot.xscale)
+    axes.set_yscale(plot.yscale)
+    axes.set_xlabel(plot.xlabel)
+    axes.set_ylabel(plot.ylabel)
+    axes.legend()
+    return fig

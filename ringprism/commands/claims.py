@@ -1,0 +1,85 @@
+"""``ringprism claims``: run the ledger, print the verdicts, write the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ringprism.console import progress_bar
+from ringprism.options import Format, FormatOption, SeedOption, WorkersOption
+from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from numerics.claims.ledger import Claim
+
+FAILED = 1
+
+
+def claims(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Claims to run; all by default.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: the whole ledger in minutes (the default).")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="The serious run: large sizes, hours for the whole ledger.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="DIR", help="Write index.html there; go on from what is there.")
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="List the claims without running them.")] = False,
+    format: FormatOption = Format.text,
+    seed: SeedOption = 0,
+    workers: WorkersOption = 1,
+) -> int:
+    """Run claims: theory against simulation, each with its verdict. Exit code 1 when one does not hold."""
+    from numerics.claims import ledger
+    from numerics.claims.ledger import Conditions, Result, select
+    from numerics.claims.records import result_to_json
+    from numerics.claims.run import run_claims
+    from numerics.files import write_whole
+    from numerics.report import report_html, verdict_counts
+
+    if quick and full:
+        raise InputError("effort", given="--quick --full", expected="one of them", remedy="drop one")
+    if format is Format.latex:
+        raise InputError("format", given="latex", expected="text or json", remedy="use --report DIR for a page")
+    chosen = select(ledger(), ids or [])
+    if listing:
+        _print_list(chosen, format)
+        return 0
+    conditions = Conditions(effort="full" if full else "quick", seed=seed, workers=workers)
+    results: list[Result] = []
+
+    with progress_bar("claims") as advance:
+
+        def finished(result: Result, done: int, total: int) -> None:
+            results.append(result)
+            if format is Format.text:
+                print(result.to_text(), flush=True)
+            advance(done, total)
+
+        try:
+            run_claims(ids or [], conditions=conditions, keep=report, finished=finished)
+        finally:
+            order = {claim.id: k for k, claim in enumerate(chosen)}
+            results.sort(key=lambda result: order[result.claim.id])
+            if report is not None and results:
+                write_whole(report / "index.html", report_html(results, conditions))
+            if format is Format.json:
+                print(json.dumps({"claims": [result_to_json(r, conditions) for r in results]}, allow_nan=False))
+            elif results:
+                print(verdict_counts(results) + (f"; report in {report / 'index.html'}" if report else ""))
+    return 0 if all(result.verdict == "holds" for result in results) else FAILED
+
+
+def _print_list(chosen: Sequence[Claim], format: Format) -> None:
+    if format is Format.json:
+        keys = ("id", "statement", "source", "prediction", "experiment", "rule", "power")
+        print(json.dumps({"claims": [{key: getattr(claim, key) for key in keys} for claim in chosen]}))
+        return
+    for claim in chosen:
+        print(f"{claim.id:8} {claim.statement} ({claim.source})")
