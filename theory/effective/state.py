@@ -1,0 +1,128 @@
+"""The summary statistics of a task: what the ODE moves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory.effective.task import Task
+from theory.errors import InputError
+
+Array = NDArray[np.float64]
+_NAME = re.compile(r"([MQbps])_(\d{1,3})(?:_(\d{1,3}))?")
+_DEGENERATE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Overlaps ``M`` (K × r, w_i·v_α), Gram ``Q`` (K × K, w_i·w_j), second layer ``b``, localised parts. [U] [E].
+
+    ``p`` (K × L) and ``s`` (r × L) hold the entries of the parameters and of the truths on the L coordinates where
+    they are localised (of order one); everything else is spread over many coordinates. M, Q and the truths' Gram
+    count the localised coordinates too. ``s`` never moves.
+    """
+
+    M: Array
+    Q: Array
+    b: Array
+    p: Array
+    s: Array
+
+    @property
+    def localised(self) -> int:
+        """L, the number of localised coordinates."""
+        return int(self.p.shape[1])
+
+    def named(self) -> dict[str, float]:
+        """The moving statistics by name, in the order of ``statistic_names``."""
+        return dict(
+            zip(statistic_names(len(self.Q), self.M.shape[1], len(self.b), self.localised), self.flat(), strict=True)
+        )
+
+    def flat(self) -> Array:
+        """The moving statistics as one vector: M by rows, Q's upper triangle by rows, b, p by rows."""
+        upper = self.Q[np.triu_indices(len(self.Q))]
+        return np.concatenate([self.M.ravel(), upper, self.b, self.p.ravel()])
+
+    def moved(self, flat: Array) -> State:
+        """The state whose moving statistics are ``flat``."""
+        K, r = self.M.shape
+        size, triangle = K * r, K * (K + 1) // 2
+        Q = np.zeros((K, K))
+        rows, columns = np.triu_indices(K)
+        Q[rows, columns] = Q[columns, rows] = flat[size : size + triangle]
+        b, p = np.split(flat[size + triangle :], [len(self.b)])
+        return State(flat[:size].reshape(K, r), Q, b, p.reshape(self.p.shape), self.s)
+
+
+def statistic_names(K: int, r: int, second: int, localised: int) -> tuple[str, ...]:
+    """The names, in the order of ``State.flat``.
+
+    >>> statistic_names(2, 1, 1, 0)
+    ('M_1_1', 'M_2_1', 'Q_1_1', 'Q_1_2', 'Q_2_2', 'b_1')
+    """
+    return (
+        *(f"M_{i}_{a}" for i in range(1, K + 1) for a in range(1, r + 1)),
+        *(f"Q_{i}_{j}" for i in range(1, K + 1) for j in range(i, K + 1)),
+        *(f"b_{i}" for i in range(1, second + 1)),
+        *(f"p_{i}_{c}" for i in range(1, K + 1) for c in range(1, localised + 1)),
+    )
+
+
+def start_state(task: Task, values: Mapping[str, float] | None = None) -> State:
+    """The task's own start, with the statistics named in ``values`` put elsewhere; a name left out everywhere is 0.
+
+    ``p_i_c`` is the entry of parameter i on localised coordinate c, ``s_a_c`` that of truth a. Raises ``InputError``
+    for an unknown name, or values that no vectors have (a Gram matrix that is not positive semi-definite).
+
+    >>> from theory.effective.tasks import single_index
+    >>> start_state(single_index(), {"p_1_1": 0.6}).named()
+    {'M_1_1': 0.3, 'Q_1_1': 0.5, 'p_1_1': 0.6}
+    """
+    K, r, second = len(task.parameters), len(task.truths), len(task.second_layer)
+    named = {**task.start, **(values or {})}
+    columns = [int(name.rpartition("_")[2]) for name in named if name[0] in "ps" and _NAME.fullmatch(name)]
+    L = max(columns, default=0)
+    shapes = {"M": (K, r), "Q": (K, K), "b": (second,), "p": (K, L), "s": (r, L)}
+    arrays = {key: np.zeros(shape) for key, shape in shapes.items()}
+    for name, value in named.items():
+        match = _NAME.fullmatch(name)
+        index = tuple(int(part) - 1 for part in match.groups()[1:] if part) if match else ()
+        letter = match.group(1) if match else ""
+        shape = shapes.get(letter, ())
+        inside = len(index) == len(shape) and all(0 <= i < n for i, n in zip(index, shape, strict=True))
+        if not (match and inside and np.isfinite(value)):
+            raise InputError(
+                f"start of {task.name}",
+                given=f"{name}={value}",
+                expected=f"finite values of {', '.join(statistic_names(K, r, second, max(L, 1)))} or s_‹truth›_‹c›",
+                remedy="give for example M_1_1=0.2,Q_1_1=1",
+            )
+        arrays[letter][index] = value
+        if letter == "Q":
+            arrays[letter][index[::-1]] = value
+    state = State(**arrays)
+    check_state(task, state)
+    return state
+
+
+def check_state(task: Task, state: State) -> None:
+    """Raise ``InputError`` unless there are vectors with these overlaps, norms and localised entries."""
+    gram, local = full_gram(task, state), np.concatenate([state.p, state.s])
+    smallest = float(np.linalg.eigvalsh(gram - local @ local.T).min())
+    if smallest < -_DEGENERATE * max(1.0, float(np.abs(gram).max())):
+        raise InputError(
+            f"start of {task.name}",
+            given={name: round(value, 6) for name, value in state.named().items()},
+            expected="a positive semi-definite Gram matrix of parameters and truths, localised entries taken off",
+            remedy=f"raise Q or lower the overlaps (smallest eigenvalue {smallest:.3g})",
+        )
+
+
+def full_gram(task: Task, state: State) -> Array:
+    """The Gram matrix of (w_1 … w_K, v_1 … v_r)."""
+    return np.block([[state.Q, state.M], [state.M.T, np.array(task.truth_gram).reshape(state.M.shape[1], -1)]])

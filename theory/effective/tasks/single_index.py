@@ -1,0 +1,44 @@
+"""One vector, one ground truth, any link."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import sympy
+
+from theory.effective.task import Task, symbols
+from theory.effective.tasks.activation import activation
+from theory.errors import InputError
+
+
+def single_index(
+    *,
+    link: str = "x**2 - 1",
+    loss: Literal["squared", "correlation"] = "squared",
+    label_noise: float = 0.0,
+    ridge: float = 0.0,
+    step: float = 0.1,
+) -> Task:
+    """Labels y = f(v·a) + e. ``squared``: (f(w·a) − y)², as in [S] and [O]; ``correlation``: −y w·a, of [U]'s example.
+
+    ``link`` is an expression in x or a name such as ``erf``.
+
+    >>> single_index(link="x**2 - 1", loss="correlation", ridge=1.0).gradients.c
+    (-e - u1**2 + 1,)
+    """
+    (z,), (u,) = symbols("z", 1), symbols("u", 1)
+    f = activation(link)
+    label = f(u) + sympy.Symbol("e", real=True)
+    losses = {"squared": (f(z) - label) ** 2, "correlation": -label * z}
+    if loss not in losses:
+        raise InputError("single-index loss", given=loss, expected="squared or correlation", remedy="use squared")
+    return Task(
+        name="single-index",
+        parameters=("w",),
+        truths=("v",),
+        loss=losses[loss],
+        label_noise=label_noise,
+        ridge=ridge,
+        step=step,
+        start={"M_1_1": 0.3, "Q_1_1": 0.5},
+    )

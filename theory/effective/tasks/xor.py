@@ -1,0 +1,52 @@
+"""The XOR mixture: four clouds, two labels, a two-layer network."""
+
+from __future__ import annotations
+
+from theory.effective.softplus import Softplus
+from theory.effective.task import Component, Task, symbols
+from theory.effective.tasks.activation import activation
+from theory.errors import InputError
+
+
+def xor(
+    *,
+    students: int = 4,
+    activation_name: str = "softplus",
+    separation: float = 1.0,
+    noise: float = 0.1,
+    ridge: float = 0.05,
+    step: float = 0.5,
+    train_second: bool = True,
+) -> Task:
+    """Means ±v_1 with label 1, ±v_2 with label 0; loss log(1 + e^ŷ) − y ŷ, ŷ = Σ_i b_i g(w_i·a). [E] §3 (XOR), [U].
+
+    [E] takes g = relu (``activation_name="relu"``), which has a kink; the default is its smooth form.
+
+    >>> xor(students=1, activation_name="x").gradients.c
+    (-b1*y1 + b1*(tanh(b1*z1/2)/2 + 1/2),)
+    """
+    if not 1 <= students <= 16:
+        raise InputError("xor students", given=students, expected="a number from 1 to 16", remedy="use 4")
+    z, b, (y,) = symbols("z", students), symbols("b", students), symbols("y", 1)
+    g = activation(activation_name)
+    output = sum(b_i * g(z_i) for b_i, z_i in zip(b, z, strict=True))
+    s = separation
+    clouds = ((s, 0.0, 1.0), (-s, 0.0, 1.0), (0.0, s, 0.0), (0.0, -s, 0.0))
+    start = {f"Q_{i}_{i}": 0.5 for i in range(1, students + 1)}
+    start |= {f"b_{i}": 0.3 * (-1) ** ((i - 1) // 2) for i in range(1, students + 1)}
+    # Unit i leans towards one of the four means: +v_1, −v_1, +v_2, −v_2 in turn.
+    start |= {f"M_{i}_{(i - 1) // 2 % 2 + 1}": 0.2 * (-1) ** (i - 1) for i in range(1, students + 1)}
+    return Task(
+        name="xor",
+        parameters=tuple(f"w{i}" for i in range(1, students + 1)),
+        truths=("v1", "v2"),
+        second_layer=tuple(map(str, b)),
+        labels=("y",),
+        loss=Softplus(output) - y * output,
+        components=tuple(Component(0.25, (first, second), (label,)) for first, second, label in clouds),
+        noise=noise,
+        ridge=ridge,
+        step=step,
+        train_second=train_second,
+        start=start,
+    )
