@@ -1,0 +1,30 @@
+"""Time derivatives of a loss along the gradient flow of the train loss. [P] §3, [D]."""
+
+from __future__ import annotations
+
+from theory.engine.merge import merge
+from theory.engine.model import Combination, MatrixModel
+from theory.errors import InputError
+
+
+def derivatives(model: MatrixModel, loss: str, *, order: int) -> tuple[Combination, ...]:
+    """D⁰F, D¹F, …, D^order F with DF = ⟨∇F, ∇L̂⟩, so that d^sF/dt^s = (−η)^s D^s F along the flow.
+
+    F is the loss named ``loss``, L̂ the model's train loss, and the flow is dW/dt = −η ∂L̂/∂W for every trained W.
+
+    >>> from theory.autoencoder.model import AUTOENCODER
+    >>> [len(combination) for combination in derivatives(AUTOENCODER, "population", order=2)]
+    [3, 3, 8]
+    """
+    check_order(order)
+    driver = model.loss(model.train_loss)
+    result = [model.loss(loss)]
+    for _ in range(order):
+        result.append(merge(result[-1], driver, model=model))
+    return tuple(result)
+
+
+def check_order(order: int) -> None:
+    """Raise ``InputError`` unless ``order`` is a whole number from 0."""
+    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+        raise InputError("order", given=order, expected="a whole number from 0", remedy="use for example --order 6")
