@@ -22,7 +22,7 @@ def on_arrays(task: Task, expressions: Sequence[sympy.Expr]) -> Callable[..., li
     The arguments broadcast; so does each result. Common subexpressions are computed once.
 
     >>> from theory.effective.tasks import committee
-    >>> task = committee(students=1, teachers=1, activation_name="x")
+    >>> task = committee(students=1, teachers=1, activation="x")
     >>> on_arrays(task, task.gradients.c)(np.array([1.0, 2.0]), 0.5, 1.0, 0.0)
     [array([0.5, 1.5])]
     """

@@ -39,9 +39,12 @@ class State:
 
     def named(self) -> dict[str, float]:
         """The moving statistics by name, in the order of ``statistic_names``."""
-        return dict(
-            zip(statistic_names(len(self.Q), self.M.shape[1], len(self.b), self.localised), self.flat(), strict=True)
-        )
+        return dict(zip(self.names, self.flat().tolist(), strict=True))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the moving statistics."""
+        return statistic_names(len(self.Q), self.M.shape[1], len(self.b), self.localised)
 
     def flat(self) -> Array:
         """The moving statistics as one vector: M by rows, Q's upper triangle by rows, b, p by rows."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from theory.effective.task import Task
 from theory.effective.tasks.committee import committee
 from theory.effective.tasks.logistic import logistic
 from theory.effective.tasks.single_index import single_index
 from theory.effective.tasks.xor import xor
+from theory.errors import InputError
 
 TASKS: Mapping[str, Callable[..., Task]] = {
     "single-index": single_index,
@@ -18,4 +21,25 @@ TASKS: Mapping[str, Callable[..., Task]] = {
 }
 """Name → builder; options by keyword, each with a default."""
 
-__all__ = ["TASKS", "committee", "logistic", "single_index", "xor"]
+
+def build_task(name: str, **options: Any) -> Task:
+    """The task of that name; an option that is ``None`` keeps the task's own default.
+
+    Raises ``InputError`` for an unknown task, or an option the task does not have.
+
+    >>> build_task("committee", students=3, link=None).parameters
+    ('w1', 'w2', 'w3')
+    """
+    if name not in TASKS:
+        raise InputError("task", given=name, expected=f"one of {', '.join(TASKS)}", remedy="use committee")
+    given = {option: value for option, value in options.items() if value is not None}
+    takes = inspect.signature(TASKS[name]).parameters
+    for option in given:
+        if option not in takes:
+            raise InputError(
+                f"task {name}", given=option, expected=f"options among {', '.join(takes)}", remedy=f"drop {option}"
+            )
+    return TASKS[name](**given)
+
+
+__all__ = ["TASKS", "build_task", "committee", "logistic", "single_index", "xor"]

@@ -19,10 +19,10 @@ ACTIVATIONS: Mapping[str, Callable[[sympy.Expr], sympy.Expr]] = {
 """Activations by name; ``erf`` is erf(x/√2), Saad and Solla's."""
 
 
-def activation(text: str) -> Callable[[sympy.Expr], sympy.Expr]:
+def read_activation(text: str) -> Callable[[sympy.Expr], sympy.Expr]:
     """The activation named ``text``, or the expression in x that ``text`` is.
 
-    >>> activation("x**2 - 1")(sympy.Symbol("z1", real=True))
+    >>> read_activation("x**2 - 1")(sympy.Symbol("z1", real=True))
     z1**2 - 1
     """
     if text in ACTIVATIONS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy
 
 from theory.effective.task import Task, symbols
-from theory.effective.tasks.activation import activation
+from theory.effective.tasks.activation import read_activation
 from theory.errors import InputError
 
 
@@ -13,7 +13,7 @@ def committee(
     *,
     students: int = 2,
     teachers: int = 2,
-    activation_name: str = "erf",
+    activation: str = "erf",
     train_second: bool = False,
     label_noise: float = 0.0,
     ridge: float = 0.0,
@@ -23,14 +23,14 @@ def committee(
 
     ``train_second`` trains b as well; otherwise b stays at its start (1 each).
 
-    >>> committee(students=1, teachers=1, activation_name="x").gradients.c
+    >>> committee(students=1, teachers=1, activation="x").gradients.c
     (b1*(b1*z1 - e - u1),)
     """
     for what, count in (("students", students), ("teachers", teachers)):
         if not 1 <= count <= 16:
             raise InputError(f"committee {what}", given=count, expected="a number from 1 to 16", remedy="use 2")
     z, u, b = symbols("z", students), symbols("u", teachers), symbols("b", students)
-    g = activation(activation_name)
+    g = read_activation(activation)
     student = sum(b_i * g(z_i) for b_i, z_i in zip(b, z, strict=True))
     residual = student - sum(g(u_a) for u_a in u) - sympy.Symbol("e", real=True)
     start = {f"Q_{i}_{i}": 0.5 for i in range(1, students + 1)} | {f"b_{i}": 1.0 for i in range(1, students + 1)}

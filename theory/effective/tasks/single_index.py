@@ -7,7 +7,7 @@ from typing import Literal
 import sympy
 
 from theory.effective.task import Task, symbols
-from theory.effective.tasks.activation import activation
+from theory.effective.tasks.activation import read_activation
 from theory.errors import InputError
 
 
@@ -27,7 +27,7 @@ def single_index(
     (-e - u1**2 + 1,)
     """
     (z,), (u,) = symbols("z", 1), symbols("u", 1)
-    f = activation(link)
+    f = read_activation(link)
     label = f(u) + sympy.Symbol("e", real=True)
     losses = {"squared": (f(z) - label) ** 2, "correlation": -label * z}
     if loss not in losses:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from theory.effective.softplus import Softplus
 from theory.effective.task import Component, Task, symbols
-from theory.effective.tasks.activation import activation
+from theory.effective.tasks.activation import read_activation
 from theory.errors import InputError
 
 
 def xor(
     *,
     students: int = 4,
-    activation_name: str = "softplus",
+    activation: str = "softplus",
     separation: float = 1.0,
     noise: float = 0.1,
     ridge: float = 0.05,
@@ -20,15 +20,15 @@ def xor(
 ) -> Task:
     """Means ±v_1 with label 1, ±v_2 with label 0; loss log(1 + e^ŷ) − y ŷ, ŷ = Σ_i b_i g(w_i·a). [E] §3 (XOR), [U].
 
-    [E] takes g = relu (``activation_name="relu"``), which has a kink; the default is its smooth form.
+    [E] takes g = relu (``activation="relu"``), which has a kink; the default is its smooth form.
 
-    >>> xor(students=1, activation_name="x").gradients.c
+    >>> xor(students=1, activation="x").gradients.c
     (-b1*y1 + b1*(tanh(b1*z1/2)/2 + 1/2),)
     """
     if not 1 <= students <= 16:
         raise InputError("xor students", given=students, expected="a number from 1 to 16", remedy="use 4")
     z, b, (y,) = symbols("z", students), symbols("b", students), symbols("y", 1)
-    g = activation(activation_name)
+    g = read_activation(activation)
     output = sum(b_i * g(z_i) for b_i, z_i in zip(b, z, strict=True))
     s = separation
     clouds = ((s, 0.0, 1.0), (-s, 0.0, 1.0), (0.0, s, 0.0), (0.0, -s, 0.0))
