@@ -1,20 +1,33 @@
-"""Run an experiment many times: seeded streams, local workers, results in replica order."""
+"""Run an experiment many times: seeded streams, workers, a store; results in replica order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import json
+import math
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
+from numerics.provenance import environment
 from numerics.seeds import replica_seed
+from numerics.threads import one_thread
 from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from numerics.store import Store
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Values = dict[str, list[float]]
 Progress = Callable[[int, int], None]
 """Called with (replicas finished, replicas in all)."""
+
+MOST_REPLICAS = 10**7
+MOST_WORKERS = 1024
 
 
 @dataclass(frozen=True)
@@ -22,12 +35,74 @@ class Experiment:
     """What one replica does.
 
     ``run(parameters, seed)`` is a function at module level (workers import it by name); ``parameters`` is JSON data
-    and, with the seed, determines the result, a dictionary of named lists of floats.
+    and, with the seed, determines the result, a dictionary of named lists of finite floats. A replica that cannot
+    give one raises an ``ArithmeticError`` (``FloatingPointError("diverged at t = 3")``) or numpy's ``LinAlgError``, or
+    returns a value that is not finite: it is then recorded as failed, with the reason, and the others go on. Any other
+    exception ends the run.
+
+    In a store the ``name`` stands for one set of parameters: give each point of a sweep its own name.
     """
 
     name: str
     parameters: Mapping[str, Json]
     run: Callable[[Mapping[str, Json], np.random.SeedSequence], Values]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A replica without a result: ``failed`` numerically (for good), or ``lost`` with its workers (worth a retry)."""
+
+    replica: int
+    reason: str
+    kind: Literal["failed", "lost"] = "failed"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one replica: its values or its failure, the seconds it took, and what produced it."""
+
+    replica: int
+    result: Values | Failure
+    seconds: float
+    environment: str
+
+
+@dataclass(frozen=True)
+class Run(Sequence[Values]):
+    """The results of a run: a sequence of the values of the replicas that gave some, in replica order.
+
+    >>> run = Run(values=({"x": [1.0, 2.0]}, {"x": [3.0, 6.0]}))
+    >>> len(run), run[1]["x"]
+    (2, [3.0, 6.0])
+    >>> mean, stderr = run.mean("x")
+    >>> mean.tolist(), stderr.tolist()
+    ([2.0, 4.0], [1.0, 2.0])
+    """
+
+    values: tuple[Values, ...]
+    failures: tuple[Failure, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, index: int) -> Values: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Values]: ...
+    def __getitem__(self, index: int | slice) -> Values | Sequence[Values]:
+        return self.values[index]
+
+    def stack(self, name: str) -> np.ndarray:
+        """The lists called ``name``, one row a replica."""
+        return np.array([values[name] for values in self.values])
+
+    def mean(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Mean over the replicas, and its standard error (NaN for a single replica: it has none)."""
+        sample = self.stack(name)
+        if len(sample) == 1:
+            return sample[0], np.full(sample.shape[1:], math.nan)
+        return sample.mean(axis=0), sample.std(axis=0, ddof=1) / math.sqrt(len(sample))
 
 
 def run_replicas(
@@ -37,22 +112,115 @@ def run_replicas(
     seed: int,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Sequence[Values]:
-    """The results of replicas 0 … K−1, in that order: they depend on the seed alone, not on ``workers``."""
-    if replicas < 1:
-        raise InputError("replicas", given=replicas, expected="a whole number from 1", remedy="use --replicas 16")
-    seeds = [replica_seed(seed, k) for k in range(replicas)]
-    results: list[Values | None] = [None] * replicas
-    if workers == 1:
-        for k in range(replicas):
-            results[k] = experiment.run(experiment.parameters, seeds[k])
-            if progress:
-                progress(k + 1, replicas)
-    else:
-        with ProcessPoolExecutor(workers) as pool:
-            futures = {pool.submit(experiment.run, experiment.parameters, seeds[k]): k for k in range(replicas)}
-            for finished, future in enumerate(as_completed(futures), start=1):
-                results[futures[future]] = future.result()
-                if progress:
-                    progress(finished, replicas)
-    return [values for values in results if values is not None]
+    store: Store | str | Path | None = None,
+    dask: str | None = None,
+) -> Run:
+    """The results of replicas 0 … K−1, in that order.
+
+    They depend on the experiment and the seed alone: one worker, many, a Dask cluster (``dask`` is its scheduler's
+    address) and a run resumed from ``store`` give the same bits. With a ``store`` each finished replica is written at
+    once, and replicas found there are not run again. A replica whose worker dies is tried again on its own; one that
+    fails numerically is in ``failures``.
+
+    Raises ``InputError`` for a number of replicas or workers that is none, a store that holds other parameters or
+    cannot be written, a cluster that does not answer, or where no replica at all gave a result.
+    """
+    _check(replicas, workers, dask)
+    replica_seed(seed, 0)
+    plan = Experiment(experiment.name, _plain(experiment), experiment.run)
+    if store is None:
+        found: dict[int, Outcome] = {}
+        with closing(_execute(plan, range(replicas), seed, workers, dask)) as outcomes:
+            _collect(found, outcomes, replicas, progress)
+        return _run(plan, found, replicas, ())
+    from numerics.store import Store
+
+    if not isinstance(store, Store):
+        with Store.open(store) as opened:
+            return run_replicas(
+                plan, replicas=replicas, seed=seed, workers=workers, progress=progress, store=opened, dask=dask
+            )
+    record = store.record(plan.name, plan.parameters, seed)
+    found = record.load(replicas)
+    with closing(_execute(plan, record.pending(found, replicas), seed, workers, dask)) as outcomes:
+        _collect(found, (record.write(outcome) for outcome in outcomes), replicas, progress)
+    return _run(plan, found, replicas, record.warnings(found.values()))
+
+
+def run_one(experiment: Experiment, replica: int, seed: int) -> Outcome:
+    """Run one replica here: the one function that every kind of worker calls."""
+    start = time.perf_counter()
+    result: Values | Failure
+    try:
+        values = experiment.run(experiment.parameters, replica_seed(seed, replica))
+        result = {str(name): [float(x) for x in row] for name, row in values.items()}
+        bad = [name for name, row in result.items() if not all(math.isfinite(x) for x in row)]
+        if bad:
+            result = Failure(replica, f"a value of {bad[0]} is not finite")
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        result = Failure(replica, f"{type(error).__name__}: {error}"[:500])
+    return Outcome(replica, result, time.perf_counter() - start, environment())
+
+
+def _execute(
+    experiment: Experiment, pending: Iterable[int], seed: int, workers: int, dask: str | None
+) -> Generator[Outcome, None, None]:
+    if dask is not None:
+        from numerics.cluster import on_cluster
+
+        return on_cluster(experiment, pending, seed, dask)
+    if workers > 1:
+        from numerics.workers import on_workers
+
+        return on_workers(experiment, pending, seed, workers)
+    return _here(experiment, pending, seed)
+
+
+def _here(experiment: Experiment, pending: Iterable[int], seed: int) -> Generator[Outcome, None, None]:
+    with one_thread():
+        for replica in pending:
+            yield run_one(experiment, replica, seed)
+
+
+def _collect(found: dict[int, Outcome], outcomes: Iterable[Outcome], replicas: int, progress: Progress | None) -> None:
+    if progress and found:
+        progress(len(found), replicas)
+    for outcome in outcomes:
+        found[outcome.replica] = outcome
+        if progress:
+            progress(len(found), replicas)
+
+
+def _run(experiment: Experiment, found: Mapping[int, Outcome], replicas: int, warnings: tuple[str, ...]) -> Run:
+    results = [found[k].result for k in range(replicas)]
+    failures = tuple(result for result in results if isinstance(result, Failure))
+    values = tuple(result for result in results if not isinstance(result, Failure))
+    if not values:
+        raise InputError(
+            f"experiment {experiment.name}",
+            given=failures[0].reason,
+            expected=f"a result from at least one of {replicas} replicas",
+            remedy="all failed: change the sizes, times or steps",
+        )
+    return Run(values, failures, warnings)
+
+
+def _check(replicas: int, workers: int, dask: str | None) -> None:
+    for what, value, most in (("replicas", replicas, MOST_REPLICAS), ("workers", workers, MOST_WORKERS)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            raise InputError(
+                what, given=value, expected=f"a whole number from 1 to {most}", remedy=f"use for example --{what} 4"
+            )
+    if dask is not None and workers != 1:
+        raise InputError("workers", given=workers, expected="no --workers beside --dask", remedy="give one of the two")
+
+
+def _plain(experiment: Experiment) -> dict[str, Json]:
+    """The parameters as they read back from JSON, so that a run with a store sees the same ones as one without."""
+    try:
+        plain: dict[str, Json] = json.loads(json.dumps(dict(experiment.parameters), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"parameters of {experiment.name}", given=experiment.parameters, expected="JSON data", remedy=str(error)
+        ) from error
+    return plain

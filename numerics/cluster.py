@@ -1,0 +1,88 @@
+"""Replicas on a Dask cluster (``pip install "ringprism[cluster]"``)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from typing import Any
+
+from numerics.provenance import environment
+from numerics.replicas import Experiment, Failure, Outcome, run_one
+from numerics.threads import pin_one_thread
+from theory.errors import InputError
+
+_CONNECT_SECONDS = 10
+_RESUME = "finished replicas are in the --store if one was given: repeat the command to go on"
+
+
+def on_cluster(
+    experiment: Experiment, pending: Iterable[int], seed: int, address: str
+) -> Generator[Outcome, None, None]:
+    """Run the pending replicas on the cluster whose scheduler listens at ``address``; yield outcomes as they come.
+
+    Workers that die are replaced as Dask's ``allowed-failures`` says; a replica that keeps killing them is lost.
+    Raises ``InputError`` where Dask is not installed, nothing answers at ``address``, or the scheduler goes away.
+    """
+    client = _connect(address)
+    distributed: Any = import_module("distributed")
+
+    queue = iter(pending)
+    try:
+        window = 2 * max(1, sum(client.ncores().values()))
+
+        def submit(replica: int) -> Any:
+            return client.submit(_task, experiment, replica, seed, pure=False)
+
+        flight = {submit(replica): replica for replica in islice(queue, window)}
+        completed = distributed.as_completed(list(flight))
+        for future in completed:
+            replica = flight.pop(future)
+            error = future.exception() if future.status == "error" else None
+            if isinstance(error, distributed.KilledWorker):
+                yield Outcome(replica, Failure(replica, f"its workers died: {error}"[:500], "lost"), 0.0, environment())
+            elif error is not None:
+                raise error
+            else:
+                yield future.result()
+            future.release()
+            for following in islice(queue, 1):
+                later = submit(following)
+                flight[later] = following
+                completed.add(later)
+    except (distributed.CancelledError, TimeoutError, OSError) as error:
+        raise InputError(
+            "dask", given=address, expected=f"a scheduler that stays ({type(error).__name__})", remedy=_RESUME
+        ) from error
+    finally:
+        client.close(timeout=2)
+
+
+def _connect(address: str) -> Any:
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise InputError(
+            "dask", given=address, expected="Dask to be installed", remedy='run pip install "ringprism[cluster]"'
+        ) from error
+    try:
+        return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(
+            "dask",
+            given=address,
+            expected=f"a Dask scheduler that answers within {_CONNECT_SECONDS} s",
+            remedy="start one with: dask scheduler, and give its address, for example tcp://127.0.0.1:8786",
+        ) from error
+
+
+def _task(experiment: Experiment, replica: int, seed: int) -> Outcome:
+    _pin()
+    return run_one(experiment, replica, seed)
+
+
+@cache
+def _pin() -> None:
+    """Once in a worker process; its tasks may share it as threads, so the limit is never taken back."""
+    pin_one_thread()
