@@ -1,0 +1,156 @@
+"""Narrow latent space: U stays U(0) times a function of S. Faces {R,P}×{m,p} and {P}×{m,p}. [P] §4.
+
+U(t) = U(0) exp(−(η/pm)(A S + B)) with A′ = g_0 − 2 and B′ = g_1 (no −2 without the target), where g_k is the k-th
+moment of S under σ²p exp(−2(η/pm)(A s + B)) dMP_S. Since g_1 = g_0 ⟨s⟩, with ⟨·⟩ the mean under Marchenko–Pastur
+tilted by e^{λx}, s = px, two numbers suffice and nothing overflows: in T = ηt/m,
+
+    g_0′ = 4⟨x⟩ g_0 (1 − g_0),  λ′ = 2(2 − g_0)        without the target  g_0′ = −4⟨x⟩ g_0²,  λ′ = −2g_0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from theory.engine.laurent import Laurent
+from theory.limits.marchenko_pastur import MarchenkoPastur
+from theory.limits.moments import data_moment
+from theory.limits.solution import (
+    ONE,
+    SIGMA2,
+    Asymptote,
+    Curves,
+    FloatArray,
+    Formula,
+    LimitSolution,
+    Loss,
+    M,
+    N,
+    P,
+    Ratios,
+)
+
+_NODES = (256, 384)
+_TOLERANCES = (1e-10, 1e-12)
+
+
+def _solve(ratios: Ratios, times: FloatArray, *, target: bool, nodes: int, tolerance: float) -> tuple[FloatArray, ...]:
+    """g_0 and ⟨x⟩ at the times."""
+    x, w = MarchenkoPastur(ratios.data).gauss(nodes)
+
+    def mean(tilt: float) -> float:
+        exponent = tilt * x
+        tilted = w * np.exp(exponent - exponent.max())
+        return float(tilted @ x / tilted.sum())
+
+    def slope(_: float, state: FloatArray) -> list[float]:
+        g, tilt = state
+        if target:
+            return [4 * mean(tilt) * g * (1 - g), 2 * (2 - g)]
+        return [-4 * mean(tilt) * g**2, -2 * g]
+
+    T = ratios.per_m * times
+    end = max(float(T[-1]), 1e-300)
+    run = solve_ivp(
+        slope, (0.0, end), [ratios.a_p, 0.0], method="LSODA", t_eval=T, rtol=tolerance, atol=tolerance * 1e-4
+    )
+    g, tilts = run.y
+    return g, np.array([mean(tilt) for tilt in tilts])
+
+
+def _losses(ratios: Ratios, g: FloatArray, x: FloatArray, *, target: bool) -> tuple[FloatArray, FloatArray]:
+    loss = g**2 / 2 - (g if target else 0.0)
+    offset = 0.5 if target else 0.0
+    return offset + ratios.weights / ratios.data * x * loss, offset + ratios.weights * loss
+
+
+def _curves(ratios: Ratios, times: FloatArray, *, target: bool) -> Curves:
+    rough, fine = (
+        _losses(ratios, *_solve(ratios, times, target=target, nodes=k, tolerance=tolerance), target=target)
+        for k, tolerance in zip(_NODES, _TOLERANCES, strict=True)
+    )
+    error = np.maximum(np.abs(fine[0] - rough[0]), np.abs(fine[1] - rough[1])) + 1e-15
+    return Curves(fine[0], fine[1], error)
+
+
+def _taylor(loss: Loss, order: int, *, target: bool) -> tuple[Laurent, ...]:
+    """Power series in −ηt/pm of e^{2(as + b)}, a′ = g_0 − 2, b′ = g_1, its coefficients as polynomials in s."""
+    zero = ONE * 0
+    density: list[list[Laurent]] = [[ONE]]
+    moments: list[tuple[Laurent, Laurent]] = []
+    for k in range(order + 1):
+        g = [SIGMA2 * P * sum((c * data_moment(i + j) for i, c in enumerate(density[k])), start=zero) for j in (0, 1)]
+        moments.append((g[0], g[1]))
+        following = [zero] * (len(density[k]) + 1)
+        for j, (g0, g1) in enumerate(moments):
+            slope = g0 - 2 if target and j == 0 else g0
+            for i, c in enumerate(density[k - j]):
+                following[i + 1] = following[i + 1] + 2 * slope * c
+                following[i] = following[i] + 2 * g1 * c
+        density.append([c / (k + 1) for c in following])
+    share = N * P**-1 if loss == "population" else N * (P * M) ** -1
+    which = 0 if loss == "population" else 1
+    coefficients = []
+    for s in range(order + 1):
+        value = sum((moments[j][0] * moments[s - j][which] for j in range(s + 1)), start=zero) / 2
+        if target:
+            value = value - moments[s][which]
+        coefficients.append(math.factorial(s) * share * value)
+    return tuple(coefficients)
+
+
+def _target_asymptote(ratios: Ratios, times: FloatArray) -> Asymptote:
+    """U's rows turn to the top of the spectrum of S, whose edge is felt as 3/(2λ) below x₊, λ ≈ 2T."""
+    edge, T = MarchenkoPastur(ratios.data).upper_edge, ratios.per_m * times
+    train = 0.5 - ratios.weights / (2 * ratios.data) * (edge - 3 / (4 * T))
+    return Asymptote(train, np.full_like(T, 0.5 - ratios.weights / 2))
+
+
+def _no_target_asymptote(ratios: Ratios, times: FloatArray) -> Asymptote:
+    law, T = MarchenkoPastur(ratios.data), ratios.per_m * times
+    if law.ratio <= 1:
+        return Asymptote(None, None)
+    population = ratios.weights / (32 * law.lower_edge**2 * T**2)
+    return Asymptote(law.lower_edge / law.ratio * population, population)
+
+
+_WHERE = (
+    r"g_k = \sigma^2 p \int s^k e^{-2(\eta/pm)(As+B)} d\mathrm{MP}_S(s)",
+    r"B' = g_1",
+    r"A(0) = B(0) = 0",
+    r"\mathrm{MP}_S = \text{law of } p \cdot \mathrm{MP}(m/p)",
+)
+_METHOD = "ODE in g_0 and the tilt of the Marchenko–Pastur law of S, at two resolutions and tolerances"
+
+NARROW_LATENT = LimitSolution(
+    "R,P|m,p",
+    "ODE",
+    _METHOD,
+    Formula(
+        train=r"\frac{1}{2} + \frac{n}{pm}\left(\frac{1}{2}g_0g_1 - g_1\right)",
+        population=r"\frac{1}{2} + \frac{n}{p}\left(\frac{1}{2}g_0^2 - g_0\right)",
+        where=(r"A' = g_0 - 2", *_WHERE),
+        large_time=r"\hat{L} \approx \frac{1}{2} - \frac{n}{2m}\left(x_+ - \frac{3m}{4\eta t}\right),\ "
+        r"x_+ = (1+\sqrt{m/p})^2,\quad L \to \frac{1}{2} - \frac{n}{2p}",
+    ),
+    lambda ratios, times: _curves(ratios, times, target=True),
+    lambda loss, order: _taylor(loss, order, target=True),
+    _target_asymptote,
+)
+NARROW_NO_TARGET = LimitSolution(
+    "P|m,p",
+    "ODE",
+    _METHOD,
+    Formula(
+        train=r"\frac{n}{2pm} g_0g_1",
+        population=r"\frac{n}{2p} g_0^2",
+        where=(r"A' = g_0", *_WHERE),
+        large_time=r"m>p:\ L \approx \frac{n}{p}\frac{m^2}{32x_-^2\eta^2t^2},\ \hat{L} \approx \frac{n}{m} "
+        r"\frac{m^2}{32x_-\eta^2t^2},\ x_- = (1-\sqrt{m/p})^2;\quad m=p:\ L \propto t^{-1},\ \hat{L} \propto t^{-3/2}",
+    ),
+    lambda ratios, times: _curves(ratios, times, target=False),
+    lambda loss, order: _taylor(loss, order, target=False),
+    _no_target_asymptote,
+)

@@ -1,0 +1,31 @@
+"""The nineteen faces of the prism whose limit has a formula. [P] §4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from theory.limits.large_data import LARGE_DATA, LARGE_DATA_NO_TARGET
+from theory.limits.mean_field import MEAN_FIELD, SCALAR_SOLUTIONS, TARGET_ALONE, WIDE_NO_TARGET
+from theory.limits.narrow_edges import NARROW_EDGES
+from theory.limits.narrow_latent import NARROW_LATENT, NARROW_NO_TARGET
+from theory.limits.small_data import SMALL_DATA, SMALL_NO_TARGET
+from theory.limits.solution import LimitSolution
+
+_ALL = (
+    LARGE_DATA,
+    SMALL_DATA,
+    MEAN_FIELD,
+    NARROW_LATENT,
+    LARGE_DATA_NO_TARGET,
+    SMALL_NO_TARGET,
+    WIDE_NO_TARGET,
+    NARROW_NO_TARGET,
+    TARGET_ALONE,
+    *SCALAR_SOLUTIONS,
+    *NARROW_EDGES,
+)
+SOLVED: Mapping[str, LimitSolution] = MappingProxyType({solution.face: solution for solution in _ALL})
+"""Vertex set → solution. Every face but the interior ``R,N,P|m,p`` and the free regime ``N,P|m,p``."""
+
+assert len(SOLVED) == len(_ALL) == 19
