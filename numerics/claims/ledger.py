@@ -96,11 +96,15 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How a claim is run: the effort, the seed, the number of local workers."""
+    """How a claim is run: the effort, the seed, the number of local workers, and a store for its replicas.
+
+    A claim hands ``workers`` and ``store`` on to ``run_replicas``, under experiment names that begin with its id.
+    """
 
     effort: Effort = "quick"
     seed: int = 0
     workers: int = 1
+    store: str | None = None
 
 
 @dataclass(frozen=True)

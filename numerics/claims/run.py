@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import replace
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -28,10 +29,13 @@ def run_claims(
     """The results of the claims named (all, when none is named), in the ledger's order.
 
     Up to ``conditions.workers`` claims run at once, each in its own process; a claim alone gets all workers for its
-    replicas. With ``keep``, a folder, each result is written there as ``<id>.json`` at once, and one found there of the
-    same effort, seed and release is taken as it is: an interrupted run goes on where it was.
+    replicas. With ``keep``, a folder, each result is written there as ``<id>.json`` at once, finished replicas go to a
+    store beside it, and what is found there of the same effort, seed and release is not run again.
     """
     conditions = conditions or Conditions()
+    if keep is not None:
+        name = f"replicas-{version('ringprism')}-{conditions.effort}-{conditions.seed}.sqlite"
+        conditions = replace(conditions, store=str(keep / name))
     claims = select(ledger(), ids)
     results: dict[str, Result] = {}
     for result in _run(claims, conditions, keep):
