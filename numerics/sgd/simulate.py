@@ -1,0 +1,249 @@
+"""Simulate one-pass SGD: replicas of a task under an input law, their statistics on a time grid."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numerics.replicas import Progress
+from numerics.seeds import replica_seed
+from numerics.sgd.gradient import gradient_kernel
+from numerics.sgd.noise import recipes
+from numerics.sgd.run import Method, Setting, reduced_start, run_replica, step_marks
+from numerics.sgd.vectors import Spread
+from numerics.threads import one_thread
+from theory.effective.expectations import GAUSSIAN, Laws, component_laws
+from theory.effective.laws import Law
+from theory.effective.state import State, start_state, statistic_names
+from theory.effective.task import Task
+from theory.errors import BudgetError, InputError
+from theory.times import time_grid
+
+Array = NDArray[np.float64]
+
+# Measured on one slow core: a coordinate of the full simulation, a step of the reduced chain.
+_SECONDS_PER_COORDINATE = 3e-9
+_SECONDS_PER_STEP = 3e-7
+_LONGEST_HOURS = 48.0
+_MOST_COORDINATES = 2 * 10**8
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Summary statistics of simulated SGD.
+
+    ``values`` has shape replicas × times × statistics, in the order of ``names`` (M_i_a = w_i·v_a, Q_i_j = w_i·w_j,
+    b_i, p_i_c). ``steps`` are the step counts n at which they were read: the nearest to n δ/d = t. A replica that left
+    the floating-point range has NaN from there on.
+    """
+
+    task: str
+    law: str
+    d: int
+    delta: float
+    method: Method
+    times: tuple[float, ...]
+    steps: tuple[int, ...]
+    names: tuple[str, ...]
+    values: Array
+
+    @property
+    def replicas(self) -> int:
+        """The number of replicas."""
+        return len(self.values)
+
+    @property
+    def mean(self) -> Array:
+        """Mean over replicas, times × statistics."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(self.values.mean(axis=0))
+
+    @property
+    def stderr(self) -> Array:
+        """Standard error of ``mean``; NaN for a single replica."""
+        if self.replicas == 1:
+            return np.full(self.values.shape[1:], np.nan)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(self.values.std(axis=0, ddof=1) / np.sqrt(self.replicas))
+
+    @property
+    def realised_times(self) -> Array:
+        """The times n δ/d of the recorded steps."""
+        return np.array(self.steps) * self.delta / self.d
+
+    @property
+    def diverged(self) -> int:
+        """How many replicas left the floating-point range."""
+        return int((~np.isfinite(self.values)).any(axis=(1, 2)).sum())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know before trusting the numbers."""
+        if not self.diverged:
+            return ()
+        first = int(np.argmax((~np.isfinite(self.values)).any(axis=(0, 2))))
+        return (
+            f"{self.diverged} of {self.replicas} replicas diverged by t = {self.times[first]:g}: "
+            f"the step δ = {self.delta:g} is beyond stability; lower it",
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """``{"times", "statistics": {NAME: […]}, "stderr": {NAME: […]}}``; what is not finite is null."""
+        return {
+            "times": list(self.times),
+            "statistics": {name: _numbers(self.mean[:, k]) for k, name in enumerate(self.names)},
+            "stderr": {name: _numbers(self.stderr[:, k]) for k, name in enumerate(self.names)},
+        }
+
+    def to_text(self) -> str:
+        """A table: one row a statistic, one column a time, each mean with its standard error."""
+        head = (
+            f"{self.task}, {self.law} inputs, d = {self.d}, δ = {self.delta:g}, {self.replicas} "
+            f"replica{'s' * (self.replicas > 1)} ({self.method} simulation); mean ± standard error"
+        )
+        rows = [["t =", *(f"{time:g}" for time in self.times)]]
+        for name, means, stderrs in zip(self.names, self.mean.T, self.stderr.T, strict=True):
+            bars = [f" ± {bar:.5f}" if np.isfinite(bar) else "" for bar in stderrs]
+            rows.append([name, *(f"{mean:.5f}{bar}" for mean, bar in zip(means, bars, strict=True))])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join([head, *("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows)])
+
+    def to_latex(self) -> str:
+        """Refused: measurements are not formulas."""
+        raise InputError(
+            "format", given="latex", expected="text or json", remedy="a simulation's result is numbers, not a formula"
+        )
+
+
+def simulate_sgd(
+    task: Task,
+    times: Iterable[float],
+    *,
+    d: int,
+    replicas: int,
+    seed: int,
+    laws: Laws = GAUSSIAN,
+    start: State | None = None,
+    spread: Spread = "random",
+    method: Method | Literal["auto"] = "auto",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Run one-pass SGD with step δ/d, δ = ``task.step``, on ``replicas`` independent input streams. [U] §2, [E] §2.
+
+    Inputs have independent coordinates of one law, or of one law for each component of the mixture. The start (the
+    task's own unless given) fixes every overlap exactly; ``spread`` says how delocalised vectors lie (see
+    ``vectors.Spread``). ``full`` keeps all d coordinates, one input at a time; ``reduced``, for Gaussian inputs only,
+    follows the overlaps and is exact in law at a cost independent of d; ``auto`` takes it wherever it may. Results
+    depend on the seed alone, never on ``workers`` (threads). ``progress`` counts the recorded times of all replicas.
+
+    Raises ``InputError`` for a law that cannot be drawn, a step of 0 or a d too small; ``BudgetError`` beyond two days.
+
+    >>> from theory.effective.tasks import single_index
+    >>> run = simulate_sgd(single_index(), [0, 1], d=100, replicas=2, seed=0)
+    >>> run.names, run.values.shape
+    (('M_1_1', 'Q_1_1'), (2, 2, 2))
+    """
+    grid = time_grid(times)
+    start = start_state(task) if start is None else start
+    for what, value in (("d", d), ("replicas", replicas), ("workers", workers)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(what, given=value, expected="a whole number from 1", remedy=f"give for example {what}=8")
+    drawn = component_laws(task, laws)
+    chosen = _method(method, drawn)
+    setting = Setting(task, drawn, start, d, step_marks(task, grid, d), chosen, spread)
+    reduced_start(task, start, d)
+    recipes(drawn)
+    _check_budget(setting, replicas, workers)
+    gradient_kernel(task)
+    values = _run_all(setting, [replica_seed(seed, k) for k in range(replicas)], workers, progress)
+    names = statistic_names(len(start.Q), start.M.shape[1], len(start.b), start.localised)
+    return Simulation(
+        task.name,
+        " and ".join(dict.fromkeys(law.name for law in drawn)),
+        d,
+        task.step,
+        chosen,
+        grid,
+        setting.marks,
+        names,
+        values,
+    )
+
+
+def _run_all(setting: Setting, seeds: list[np.random.SeedSequence], workers: int, progress: Progress | None) -> Array:
+    """All replicas, in order, on threads: the kernels hold no interpreter lock and are compiled once."""
+    total = len(seeds) * len(setting.marks)
+    lock, stopped, finished = threading.Lock(), threading.Event(), 0
+
+    def tick() -> None:
+        nonlocal finished
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        with lock:
+            finished += 1
+            if progress:
+                progress(finished, total)
+
+    def run(seed: np.random.SeedSequence) -> Array:
+        with np.errstate(all="ignore"):
+            return run_replica(setting, seed, tick)
+
+    if workers == 1:
+        with one_thread():
+            return np.array([run(seed) for seed in seeds])
+    with one_thread(), ThreadPoolExecutor(workers) as pool:
+        try:
+            return np.array(list(pool.map(run, seeds)))
+        except BaseException:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _method(method: Method | Literal["auto"], laws: tuple[Law, ...]) -> Method:
+    other = next((law.name for law in laws if law.recipe != "gaussian"), None)
+    if method == "auto":
+        return "full" if other else "reduced"
+    if method not in ("full", "reduced"):
+        raise InputError("method", given=method, expected="auto, full or reduced", remedy="use auto")
+    if method == "reduced" and other:
+        raise InputError(
+            "method",
+            given=f"reduced with {other} inputs",
+            expected="Gaussian inputs, for which the overlaps are a Markov chain",
+            remedy="use --method full",
+        )
+    return method
+
+
+def _check_budget(setting: Setting, replicas: int, workers: int) -> None:
+    rows = len(setting.start.Q) + setting.start.M.shape[1]
+    steps = setting.marks[-1] * replicas
+    full = setting.method == "full"
+    if full and setting.d * rows * min(workers, replicas) > _MOST_COORDINATES:
+        raise BudgetError(
+            "sgd simulation",
+            estimate=f"{setting.d * rows * min(workers, replicas) * 8 / 1e9:.1f} GB",
+            limit=f"{_MOST_COORDINATES * 8 / 1e9:.1f} GB",
+            remedy="lower d or the number of workers",
+        )
+    seconds = steps * (setting.d * (1 + rows / 8) * _SECONDS_PER_COORDINATE if full else _SECONDS_PER_STEP)
+    hours = seconds / workers / 3600
+    if hours > _LONGEST_HOURS:
+        raise BudgetError(
+            "sgd simulation",
+            estimate=f"about {hours:.3g} hours",
+            limit=f"{_LONGEST_HOURS:g} hours",
+            remedy="lower d, the last time or the number of replicas, or raise the step",
+        )
+
+
+def _numbers(column: Array) -> list[float | None]:
+    return [float(x) if np.isfinite(x) else None for x in column]
