@@ -1,0 +1,76 @@
+"""``ringprism classify``: the regime of a scaling, or the faces nearest to actual sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringprism.console import emit, warn
+from ringprism.options import Format, FormatOption
+from theory.errors import InputError
+
+
+def classify(
+    p: Annotated[str | None, typer.Option("--p", metavar="A", help="p = N^A; A is exact: 1, -1/2, 0.25.")] = None,
+    n: Annotated[str | None, typer.Option("--n", metavar="B", help="n = N^B.")] = None,
+    m: Annotated[str | None, typer.Option("--m", metavar="C", help="m = N^C.")] = None,
+    sigma2: Annotated[str | None, typer.Option("--sigma2", metavar="D", help="σ² = N^D.")] = None,
+    sizes: Annotated[
+        str | None, typer.Option("--sizes", help="Actual sizes instead: p=200,n=100,m=400,sigma2=1/200.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the scaling on the prism (png, svg, pdf).")
+    ] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Name the regime: the face of the prism, the terms that win, the time and loss scales.
+
+    With exponents of N the answer is exact. With actual sizes the faces are ranked by how far they are.
+    """
+    exponents = {"--p": p, "--n": n, "--m": m, "--sigma2": sigma2}
+    missing = [name for name, value in exponents.items() if value is None]
+    if sizes is not None and len(missing) < len(exponents):
+        raise InputError(
+            "classify", given="--sizes and exponents", expected="one of the two", remedy="drop either of them"
+        )
+    if sizes is None and missing:
+        raise InputError(
+            "classify",
+            given=f"no {missing[0]}",
+            expected="the exponents --p, --n, --m, --sigma2, or --sizes",
+            remedy="give for example --p 1 --n 1 --m 2 --sigma2 -1",
+        )
+    if sizes is not None:
+        _classify_sizes(sizes, figure, format)
+    else:
+        _classify_exponents([str(value) for value in exponents.values()], figure, format)
+
+
+def _classify_exponents(exponents: list[str], figure: Path | None, format: Format) -> None:
+    from regimes.classify import classify as classify_scaling
+    from regimes.scaling import Scaling
+
+    result = classify_scaling(Scaling(*exponents))
+    if figure is not None:
+        from numerics.figures.prism import draw_prism
+        from numerics.figures.style import save
+
+        save(draw_prism(scaling=result.scaling), figure)
+    warn(result.warnings)
+    emit(result, format)
+
+
+def _classify_sizes(sizes: str, figure: Path | None, format: Format) -> None:
+    from regimes.ranking import rank_faces
+    from theory.autoencoder.sizes import Sizes
+
+    result = rank_faces(Sizes.parse(sizes))
+    if figure is not None:
+        from numerics.figures.prism import draw_prism
+        from numerics.figures.style import save
+
+        save(draw_prism(sizes=result.sizes), figure)
+    warn(result.warnings)
+    emit(result, format)
