@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.normals import BLOCK, FASTMATH, LANES, U64, as_float, fill_normals, fill_uniforms, log_unit, rotate
+from numerics.normals import BLOCK, FASTMATH, LANES, U64, fill_normals, fill_uniforms, log_unit, rotate, unit
 from numerics.single_index.program import execute
 
 STRIDE = 16
@@ -53,8 +54,8 @@ def advance(
 
         m_i′ = (m_i − sc(a_i − zm_i)) / √(1 + s²c²(a_0² + a_⊥² + a_r² + χ² − z²)),
 
-    χ² being the squared norm of the rest: chi-square with d − 3 degrees of freedom. The right side uses X through m_1 and
-    m_2 alone. So (m_1, m_2) is a Markov chain by itself whose transitions are those of the chain in R^d: every
+    χ² being the squared norm of the rest: chi-square with d − 3 degrees of freedom. The right side uses X through m_1
+    and m_2 alone. So (m_1, m_2) is a Markov chain by itself whose transitions are those of the chain in R^d: every
     functional of the overlaps has the same law, at every d, with no limit taken.
 
     χ²/2 has a gamma law with parameter (d−3)/2, drawn by rejection after Marsaglia and Tsang (2000) with
@@ -62,8 +63,8 @@ def advance(
     log u < n²/2 + shape(1 − v + log v). With q = n/(3√shape) the right side equals
     3·shape·(log(1+q) − q + q²/2 − q³/3) ≥ −¾·shape·q⁴/(1 − |q|), the bound that settles nearly all lanes at once.
 
-    In place: ``stream``, the overlaps, ``hits`` (the first step at which a chain still at −1 there has m_1 ≥ ``target``,
-    or |m_1| ≥ ``target`` if ``even``), and ``path[k]``, the overlaps of all lanes after (k+1)·``every`` steps; ``done``
+    In place: ``stream``, the overlaps, ``hits`` (for chains still at −1 there, the first step with m_1 ≥ ``target``, or
+    |m_1| ≥ ``target`` if ``even``), and ``path[k]``, the overlaps of all lanes after (k+1)·``every`` steps; ``done``
     steps were taken before. The link comes as a ``program.Program``; ``registers`` are its rows, 2·LANES wide.
     """
     eta2 = math.sqrt(max(0.0, 1.0 - eta1 * eta1))
@@ -132,7 +133,7 @@ def advance(
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _word(stream: NDArray[np.uint64], lane: int) -> np.uint64:
+def _word(stream: NDArray[np.uint64], lane: int) -> Any:
     """The next word of one lane alone."""
     a0, a1, a2, a3 = stream[0, lane], stream[1, lane], stream[2, lane], stream[3, lane]
     word = rotate(a0 + a3, 23) + a0
@@ -155,5 +156,5 @@ def _gamma(stream: NDArray[np.uint64], lane: int, shape: float, n: float, u: flo
             if math.log(u) < 0.5 * n * n + shape * (1.0 - v + 3.0 * math.log1p(q)):
                 return shape * v
         radius = math.sqrt(-2.0 * log_unit(_word(stream, lane)))
-        n = radius * math.cos(2.0 * math.pi * (as_float((_word(stream, lane) >> U64(12)) | U64(0x3FF0000000000000)) - 1.0))
-        u = as_float((_word(stream, lane) >> U64(12)) | U64(0x3FF0000000000000)) - 1.0
+        n = radius * math.cos(2.0 * math.pi * unit(_word(stream, lane)))
+        u = unit(_word(stream, lane))

@@ -1,0 +1,196 @@
+"""Batches of replicas for the kernels: plans, seeds, chunks between which a run can be stopped."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from numerics.normals import LANES, stream
+from numerics.replicas import Progress, Values
+from numerics.single_index import full, reduced
+from numerics.single_index.program import Program
+from numerics.single_index.setting import Setting, child
+from numerics.single_index.starts import Overlaps, embed
+from theory.errors import InputError
+
+_CHUNK_STEPS = 2**18
+_CHUNK_COORDINATES = 2**27
+"""Steps of a batch, or coordinates of steps in full dimension, between two looks at the clock: under a second."""
+_LONGEST_PATH = 10**6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long SGD runs, and what is kept.
+
+    ``steps`` of size ``step`` = δ/d, the factor of the gradient. With ``target`` the first step at which m_1 reaches it
+    is noted (|m_1| for an even link); with ``stop`` a batch ends when all its replicas have, and only that first
+    step is kept. ``every`` > 0 keeps the overlaps after each ``every`` steps.
+    """
+
+    steps: int
+    step: float
+    target: float = math.inf
+    stop: bool = False
+    every: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or not 1 <= self.steps <= 10**15:
+            raise InputError(
+                "steps", given=self.steps, expected="a whole number from 1 to 1e15", remedy="use --steps 100000"
+            )
+        if not (math.isfinite(self.step) and self.step > 0):
+            raise InputError(
+                "step", given=self.step, expected="a positive number", remedy="use for example --step 1e-7"
+            )
+        if self.every < 0 or (self.every and self.steps // self.every > _LONGEST_PATH):
+            raise InputError(
+                "every", given=self.every, expected=f"at most {_LONGEST_PATH} records", remedy="record less often"
+            )
+
+
+class Clock:
+    """Steps taken by all threads together, reported from the main one; and the signal to stop."""
+
+    def __init__(self, steps: int, replicas: int, done: int, progress: Progress | None) -> None:
+        self.stopped = threading.Event()
+        self._total, self._done = steps * replicas, done
+        self._progress = progress
+        self._lock = threading.Lock()
+
+    def add(self, steps: int) -> None:
+        with self._lock:
+            self._done += steps
+
+    def report(self) -> None:
+        if self._progress:
+            self._progress(self._done, self._total)
+
+
+class Stopped(Exception):  # noqa: N818 — it is no error
+    """The run was interrupted while this batch was under way."""
+
+
+def reduced_batch(
+    setting: Setting,
+    starts: Sequence[Overlaps],
+    plan: Plan,
+    seeds: Sequence[np.random.SeedSequence],
+    program: Program,
+    clock: Clock,
+) -> list[Values]:
+    """Up to ``LANES`` replicas through the reduced chain, one a lane."""
+    lanes = [np.asarray(child(s, 1).generate_state(4, np.uint64), dtype=np.uint64) for s in seeds]
+    states = np.ascontiguousarray(np.array(lanes + [lanes[0]] * (LANES - len(lanes))).T)
+    begin = np.zeros((2, LANES))
+    begin[:, : len(starts)] = np.array(starts).T
+    m1, m2 = begin[0].copy(), begin[1].copy()
+    hits = np.zeros(LANES, dtype=np.int64)
+    hits[: len(starts)] = [0 if setting.succeeds(m, plan.target) else -1 for m, _ in starts]
+    path = np.empty((plan.steps // plan.every if plan.every else 0, 2, LANES))
+    rows = np.zeros((program.registers, 2 * LANES))
+    for done, steps in _chunks(plan.steps, _CHUNK_STEPS):
+        if clock.stopped.is_set():
+            raise Stopped
+        reduced.advance(
+            states,
+            m1,
+            m2,
+            hits,
+            done,
+            steps,
+            plan.step,
+            setting.eta1,
+            setting.stretch,
+            math.sqrt(setting.noise),
+            (setting.d - 3) / 2 - 1 / 3,
+            plan.target,
+            setting.even,
+            plan.every or plan.steps + 1,
+            path,
+            program.instructions,
+            program.constants,
+            rows,
+            program.value,
+            program.slope,
+        )
+        clock.add(steps * len(starts))
+        if plan.stop and (hits >= 0).all():
+            clock.add((plan.steps - done - steps) * len(starts))
+            break
+    end = begin if plan.stop else np.array([m1, m2])
+    return [
+        {
+            "start": begin[:, k].tolist(),
+            "end": end[:, k].tolist(),
+            "hit": [float(hits[k])],
+            "path1": path[:, 0, k].tolist(),
+            "path2": path[:, 1, k].tolist(),
+        }
+        for k in range(len(starts))
+    ]
+
+
+def full_batch(
+    setting: Setting,
+    starts: Sequence[Overlaps],
+    plan: Plan,
+    seeds: Sequence[np.random.SeedSequence],
+    program: Program,
+    clock: Clock,
+) -> list[Values]:
+    """One replica in full dimension."""
+    (overlaps,), (seed,) = starts, seeds
+    weights, target, other = embed(setting, overlaps, child(seed, 2))
+    state = stream(child(seed, 1))
+    hit = np.array([0 if setting.succeeds(overlaps[0], plan.target) else -1])
+    path = np.empty((plan.steps // plan.every if plan.every else 0, 2))
+    rows = np.zeros((program.registers, 2))
+    for done, steps in _chunks(plan.steps, max(1, _CHUNK_COORDINATES // setting.d)):
+        if clock.stopped.is_set():
+            raise Stopped
+        full.advance(
+            state,
+            weights,
+            target,
+            other,
+            hit,
+            done,
+            steps,
+            plan.step,
+            setting.eta1,
+            setting.stretch,
+            math.sqrt(setting.noise),
+            plan.target,
+            setting.even,
+            plan.every or plan.steps + 1,
+            path,
+            program.instructions,
+            program.constants,
+            rows,
+            program.value,
+            program.slope,
+        )
+        clock.add(steps)
+        if plan.stop and hit[0] >= 0:
+            clock.add(plan.steps - done - steps)
+            break
+    end = overlaps if plan.stop else (float(weights @ target), float(weights @ other))
+    return [
+        {
+            "start": list(overlaps),
+            "end": list(end),
+            "hit": [float(hit[0])],
+            "path1": path[:, 0].tolist(),
+            "path2": path[:, 1].tolist(),
+        }
+    ]
+
+
+def _chunks(steps: int, size: int) -> Iterator[tuple[int, int]]:
+    for done in range(0, steps, size):
+        yield done, min(size, steps - done)

@@ -1,0 +1,213 @@
+"""Many replicas of online spherical SGD: batches for the kernels, seeds, threads, interruption, a store."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from numerics.normals import LANES
+from numerics.provenance import environment
+from numerics.replicas import MOST_REPLICAS, MOST_WORKERS, Failure, Json, Outcome, Progress, Values
+from numerics.seeds import replica_seed
+from numerics.single_index.batches import Clock, Plan, Stopped, full_batch, reduced_batch
+from numerics.single_index.program import Program, compile_link
+from numerics.single_index.setting import Setting, child
+from numerics.single_index.starts import Overlaps, Start
+from numerics.store import Record, Store
+from numerics.threads import one_thread
+from theory.errors import BudgetError, InputError
+
+Method = Literal["reduced", "full"]
+
+_MOST_STEPS = {"reduced": 1e13, "full": 1e14}
+"""Replicas × steps (× d) that take about a day and a half on one core."""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One run: the overlaps it started and ended with, the step at which it reached the target, its path.
+
+    ``hit`` is None where the target was not reached in time; ``end`` is the start itself where only hits were kept.
+    ``path`` has a row (m_1, m_2) for each record.
+    """
+
+    start: Overlaps
+    end: Overlaps
+    hit: int | None
+    path: np.ndarray
+
+    @classmethod
+    def of(cls, values: Values) -> Replica:
+        """From the named lists that a store keeps."""
+        (s1, s2), (e1, e2), (hit,) = values["start"], values["end"], values["hit"]
+        return cls((s1, s2), (e1, e2), None if hit < 0 else int(hit), np.array([values["path1"], values["path2"]]).T)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The replicas that finished, in order; ``warnings`` says what befell the others."""
+
+    replicas: tuple[Replica, ...]
+    asked: int
+    interrupted: bool
+    warnings: tuple[str, ...] = ()
+
+
+def run_chains(
+    setting: Setting,
+    start: Start,
+    plan: Plan,
+    *,
+    replicas: int,
+    seed: int,
+    method: Method = "reduced",
+    workers: int = 1,
+    progress: Progress | None = None,
+    store: str | Path | None = None,
+) -> Runs:
+    """Run replicas 0 … K−1; ``progress`` counts steps of all of them.
+
+    Replica k depends on the seed and k alone, not on the batch it shares a kernel call with nor on ``workers``, which
+    are threads: the kernels hold no lock. On Ctrl-C what has finished is returned with ``interrupted`` set, if anything
+    has; with a ``store`` each batch is written as it ends and not run again.
+
+    Raises ``InputError`` for counts out of range or a store of another run, ``BudgetError`` for days of work.
+    """
+    for what, value, most in (("replicas", replicas, MOST_REPLICAS), ("workers", workers, MOST_WORKERS)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            raise InputError(
+                what, given=value, expected=f"a whole number from 1 to {most}", remedy=f"use for example --{what} 4"
+            )
+    replica_seed(seed, 0)
+    work = float(replicas) * plan.steps * (1 if method == "reduced" else setting.d)
+    if work > _MOST_STEPS[method]:
+        raise BudgetError(
+            "train",
+            estimate=f"{work:.1e} {'steps' if method == 'reduced' else 'coordinates of steps'}",
+            limit=f"{_MOST_STEPS[method]:.0e}",
+            remedy="take fewer steps or replicas" + ("" if method == "reduced" else ", or --method reduced"),
+        )
+    if store is None:
+        return _run(setting, start, plan, replicas, seed, method, workers, progress, None)
+    parameters = _parameters(setting, start, plan, method)
+    name = f"single-index train {start.text} d={setting.d}"
+    with Store.open(store) as opened:
+        record = opened.record(name, parameters, seed)
+        return _run(setting, start, plan, replicas, seed, method, workers, progress, record)
+
+
+def _parameters(setting: Setting, start: Start, plan: Plan, method: Method) -> dict[str, Json]:
+    return {
+        "link": str(setting.link.expression),
+        "lambda": setting.lam,
+        "eta1": setting.eta1,
+        "noise": setting.noise,
+        "d": setting.d,
+        "start": start.text,
+        "steps": plan.steps,
+        "step": plan.step,
+        "target": plan.target if math.isfinite(plan.target) else None,
+        "stop": plan.stop,
+        "every": plan.every,
+        "method": method,
+    }
+
+
+def _run(
+    setting: Setting,
+    start: Start,
+    plan: Plan,
+    replicas: int,
+    seed: int,
+    method: Method,
+    workers: int,
+    progress: Progress | None,
+    record: Record | None,
+) -> Runs:
+    found: dict[int, Outcome] = record.load(replicas) if record else {}
+    missing = [k for k in range(replicas) if k not in found]
+    size = LANES if method == "reduced" else 1
+    batches = [missing[i : i + size] for i in range(0, len(missing), size)]
+    clock = Clock(plan.steps, replicas, plan.steps * len(found), progress)
+    program = compile_link(setting.link)
+    interrupted = False
+    with one_thread(), ThreadPoolExecutor(workers) as pool:
+        queue = iter(batches)
+        flight: set[Future[list[Outcome]]] = set()
+
+        def refill() -> None:
+            while len(flight) < workers and (batch := next(queue, None)) is not None:
+                flight.add(pool.submit(_batch, setting, start, plan, batch, seed, method, program, clock))
+
+        try:
+            refill()
+            while flight:
+                finished, _ = wait(flight, timeout=0.1, return_when=FIRST_COMPLETED)
+                clock.report()
+                flight -= finished
+                refill()
+                for future in finished:
+                    for outcome in future.result():
+                        found[outcome.replica] = record.write(outcome) if record else outcome
+        except KeyboardInterrupt:
+            interrupted = True
+            if not found:
+                raise
+        finally:
+            clock.stopped.set()
+    clock.report()
+    return _gather(found, replicas, interrupted, plan.step)
+
+
+def _gather(found: dict[int, Outcome], replicas: int, interrupted: bool, step: float) -> Runs:
+    kept = [found[k].result for k in sorted(found) if k < replicas]
+    runs = tuple(Replica.of(result) for result in kept if isinstance(result, dict))
+    warnings = []
+    if len(runs) < len(kept):
+        warnings.append(f"{len(kept) - len(runs)} of {replicas} replicas overflowed and are left out: lower the step")
+    if interrupted:
+        warnings.append(f"interrupted with {len(kept)} of {replicas} replicas finished: these are what is shown")
+    if not runs:
+        raise InputError(
+            "step", given=step, expected="a step with which the link does not overflow", remedy="lower --step"
+        )
+    return Runs(runs, replicas, interrupted, tuple(warnings))
+
+
+def _batch(
+    setting: Setting,
+    start: Start,
+    plan: Plan,
+    batch: Sequence[int],
+    seed: int,
+    method: Method,
+    program: Program,
+    clock: Clock,
+) -> list[Outcome]:
+    began = time.perf_counter()
+    seeds = [replica_seed(seed, k) for k in batch]
+    starts = []
+    for s in seeds:
+        if clock.stopped.is_set():
+            return []
+        starts.append(start.draw(setting, child(s, 0)))
+    run = reduced_batch if method == "reduced" else full_batch
+    try:
+        values = run(setting, starts, plan, seeds, program, clock)
+    except Stopped:
+        return []
+    seconds = (time.perf_counter() - began) / len(batch)
+    return [_outcome(k, one, seconds) for k, one in zip(batch, values, strict=True)]
+
+
+def _outcome(replica: int, values: Values, seconds: float) -> Outcome:
+    if all(math.isfinite(x) for row in values.values() for x in row):
+        return Outcome(replica, values, seconds, environment())
+    return Outcome(replica, Failure(replica, "an overlap is not finite: the link overflows"), seconds, environment())
