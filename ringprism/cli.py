@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ringprism.commands.claims import claims
+from ringprism.commands.sgd_simulate import sgd
 from theory.errors import RingprismError
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ def _root(
 
 
 app.command()(claims)
+app.add_typer(sgd)
 
 BAD_INPUT = 2
 INTERRUPTED = 130

@@ -155,6 +155,7 @@ def simulate_sgd(
     for what, value in (("d", d), ("replicas", replicas), ("workers", workers)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(what, given=value, expected="a whole number from 1", remedy=f"give for example {what}=8")
+    choice("spread", spread, ("random", "flat"))
     drawn = component_laws(task, laws)
     chosen = _method(method, drawn)
     setting = Setting(task, drawn, start, d, step_marks(task, grid, d), chosen, spread)
@@ -211,8 +212,7 @@ def _method(method: Method | Literal["auto"], laws: tuple[Law, ...]) -> Method:
     other = next((law.name for law in laws if law.recipe != "gaussian"), None)
     if method == "auto":
         return "full" if other else "reduced"
-    if method not in ("full", "reduced"):
-        raise InputError("method", given=method, expected="auto, full or reduced", remedy="use auto")
+    choice("method", method, ("auto", "full", "reduced"))
     if method == "reduced" and other:
         raise InputError(
             "method",
@@ -221,6 +221,12 @@ def _method(method: Method | Literal["auto"], laws: tuple[Law, ...]) -> Method:
             remedy="use --method full",
         )
     return method
+
+
+def choice(what: str, given: str, allowed: tuple[str, ...]) -> None:
+    """Raise ``InputError`` unless ``given`` is among ``allowed``."""
+    if given not in allowed:
+        raise InputError(what, given=given, expected=" or ".join(allowed), remedy=f"use {allowed[0]}")
 
 
 def _check_budget(setting: Setting, replicas: int, workers: int) -> None:

@@ -1,0 +1,92 @@
+"""Figures of one-pass SGD: simulated statistics on their ODE, and the distance between them against d."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numerics.figures.style import MARKERS, colours, figure, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from numerics.sgd.simulate import Simulation
+    from numerics.sgd.universality import Universality
+    from theory.effective.ode import EffectiveODE
+
+_TITLES = {"M": "overlaps with truths", "Q": "overlaps of parameters", "b": "second layer", "p": "localised entries"}
+_MOST_LABELS = 8
+
+
+def simulation_figure(runs: Sequence[Simulation], curves: Sequence[EffectiveODE] = ()) -> Figure:
+    """Statistics against time, one panel a kind (M, Q, b, p): points with standard errors for runs, lines for ODEs.
+
+    Each statistic has a colour; each run a marker, each ODE a line style. Runs and ODEs are of one task.
+    """
+    names = (runs[0] if runs else curves[0]).names
+    kinds = [kind for kind in _TITLES if any(name.startswith(kind) and _moves(name, runs, curves) for name in names)]
+    fig = figure(3.4 * len(kinds), 3.0)
+    for axes, kind in zip(panels(fig, columns=len(kinds)), kinds, strict=True):
+        chosen = [k for k, name in enumerate(names) if name.startswith(kind)]
+        for colour, k in zip(colours(len(chosen)), chosen, strict=True):
+            _draw_statistic(axes, k, colour, runs, curves)
+        if len(chosen) <= _MOST_LABELS:
+            axes.legend(ncols=1 + len(chosen) // 5)
+        axes.set_title(_TITLES[kind])
+        axes.set_xlabel("time nδ/d")
+    return fig
+
+
+def _draw_statistic(axes: Any, k: int, colour: str, runs: Sequence[Simulation], curves: Sequence[EffectiveODE]) -> None:
+    label = _mathematical((runs[0] if runs else curves[0]).names[k])
+    for style, curve in zip(("-", "--", ":"), curves, strict=False):
+        axes.plot(curve.times, curve.values[:, k], style, color=colour, label=None if runs else label)
+    for place, run in enumerate(runs):
+        stderr = np.nan_to_num(run.stderr[:, k])
+        axes.errorbar(
+            run.realised_times,
+            run.mean[:, k],
+            stderr,
+            fmt=MARKERS[place % len(MARKERS)],
+            color=colour,
+            label=label if place == 0 else None,
+        )
+
+
+def universality_figure(verdict: Universality) -> Figure:
+    """Sup-distance from the ODE against d on logarithmic axes, one colour and marker a law, with the power −1/2."""
+    fig = figure(4.6, 3.4)
+    (axes,) = panels(fig)
+    for place, (colour, law) in enumerate(zip(colours(len(verdict.laws)), verdict.laws, strict=True)):
+        axes.errorbar(
+            verdict.dims,
+            law.sup_error,
+            law.stderr,
+            fmt=MARKERS[place % len(MARKERS)] + "-",
+            color=colour,
+            label=f"{law.law}: {law.slope:.2f} ± {law.slope_stderr:.2f}",
+        )
+    dims = np.array(verdict.dims, dtype=float)
+    top = max(law.sup_error[0] for law in verdict.laws)
+    axes.plot(dims, 1.3 * top * (dims / dims[0]) ** -0.5, "--", color="0.5", label="power −1/2")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("dimension d")
+    axes.set_ylabel("sup |simulation − ODE|")
+    axes.set_title(verdict.task)
+    axes.legend(title="law: fitted power of d")
+    return fig
+
+
+def _moves(name: str, runs: Sequence[Simulation], curves: Sequence[EffectiveODE]) -> bool:
+    """Whether a statistic changes at all: a frozen second layer gets no panel."""
+    tracks = [run.mean for run in runs] + [curve.values for curve in curves]
+    column = (runs[0] if runs else curves[0]).names.index(name)
+    return any(bool((track[:, column] != track[0, column]).any()) for track in tracks)
+
+
+def _mathematical(name: str) -> str:
+    letter, *indices = name.split("_")
+    return f"${letter}_{{{','.join(indices)}}}$"

@@ -1,0 +1,221 @@
+"""Is the ODE the same for every input law? The sup-distance of simulations from it, and its power of d."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numerics.replicas import Progress
+from numerics.sgd.run import step_marks
+from numerics.sgd.simulate import Simulation, choice, simulate_sgd
+from numerics.sgd.vectors import Spread
+from theory.effective.expectations import GAUSSIAN
+from theory.effective.laws import Law
+from theory.effective.ode import effective_ode
+from theory.effective.state import State, start_state
+from theory.effective.task import Task
+from theory.errors import InputError, ReachError
+from theory.times import time_grid
+
+Array = NDArray[np.float64]
+Reference = Literal["universal", "own"]
+"""The ODE compared with: that of Gaussian inputs, or the law's own, which differs where a start is localised."""
+
+EXPECTED_SLOPE = -0.5
+SLOPE_ALLOWANCE = 0.1
+"""How far finite dimensions may move the fitted power from −½, beyond four standard errors."""
+
+
+@dataclass(frozen=True)
+class LawError:
+    """For one law: the mean over replicas of sup over times and statistics of |simulation − ODE|, one per dimension.
+
+    ``slope`` is the power of d, fitted by least squares weighted with the standard errors.
+    """
+
+    law: str
+    sup_error: tuple[float, ...]
+    stderr: tuple[float, ...]
+    slope: float
+    slope_stderr: float
+
+    @property
+    def follows(self) -> bool:
+        """Whether the distance falls like d^{−1/2}, as it does where the ODE is the limit."""
+        return abs(self.slope - EXPECTED_SLOPE) <= SLOPE_ALLOWANCE + 4 * self.slope_stderr
+
+
+@dataclass(frozen=True)
+class Universality:
+    """The verdict on universality of a task's ODE over input laws."""
+
+    task: str
+    reference: Reference
+    dims: tuple[int, ...]
+    replicas: int
+    laws: tuple[LawError, ...]
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """``{LAW: {"sup_error", "stderr", "slope", "slope_stderr"}}``; the first two are lists along the dimensions."""
+        return {
+            law.law: {
+                "sup_error": list(law.sup_error),
+                "stderr": list(law.stderr),
+                "slope": law.slope,
+                "slope_stderr": law.slope_stderr,
+            }
+            for law in self.laws
+        }
+
+    def to_text(self) -> str:
+        """A table of distances, the fitted powers, and the verdict."""
+        which = "the Gaussian ODE" if self.reference == "universal" else "the law's own ODE"
+        rows = [["law", *(f"d = {d}" for d in self.dims), "power of d", ""]]
+        for law in self.laws:
+            cells = [f"{error:.4f} ± {bar:.4f}" for error, bar in zip(law.sup_error, law.stderr, strict=True)]
+            verdict = "converges to it" if law.follows else "does not converge to it at the rate d^(−1/2)"
+            rows.append([law.law, *cells, f"{law.slope:.3f} ± {law.slope_stderr:.3f}", verdict])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        apart = [law.law for law in self.laws if not law.follows]
+        conclusion = f"not universal here: {', '.join(apart)}" if apart else "universal: one ODE for all these laws"
+        head = f"{self.task}: sup |simulation − {which}|, {self.replicas} replicas; the limit predicts the power −1/2"
+        return "\n".join([head, *lines, conclusion])
+
+    def to_latex(self) -> str:
+        """Refused: measurements are not formulas."""
+        raise InputError(
+            "format", given="latex", expected="text or json", remedy="the verdict is numbers, not a formula"
+        )
+
+
+def universality(
+    task: Task,
+    times: Iterable[float],
+    *,
+    laws: Sequence[Law],
+    dims: Sequence[int],
+    replicas: int,
+    seed: int,
+    start: State | None = None,
+    spread: Spread = "random",
+    reference: Reference = "universal",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Universality:
+    """Measure how simulations under each law approach the ODE as d grows. [U] main theorem.
+
+    For delocalised starts and truths every law with mean 0 and variance 1 has one ODE, and the distance falls like
+    d^{−1/2}; with a localised coordinate the ODE depends on its law, and the distance from the Gaussian one stays.
+    The same replica seeds serve every law and dimension. Raises ``InputError`` for fewer than two dimensions, laws of
+    one name or fewer than two replicas, ``ReachError`` where simulations diverge.
+
+    >>> from theory.effective.laws import law
+    >>> from theory.effective.tasks import logistic
+    >>> verdict = universality(logistic(), [0, 1], laws=[law("rademacher")], dims=[50, 200], replicas=4, seed=0)
+    >>> verdict.dims, verdict.laws[0].law
+    ((50, 200), 'rademacher')
+    """
+    grid = time_grid(times)
+    choice("reference", reference, ("universal", "own"))
+    _check(laws, dims, replicas)
+    start = start_state(task) if start is None else start
+    marks = {d: step_marks(task, grid, d) for d in dims}
+    curves = _curves(task, start, [law if reference == "own" else GAUSSIAN for law in laws], marks)
+    results, warnings = [], list(curves[0].warnings)
+    total = len(laws) * len(dims) * replicas * len(grid)
+    for place, (law, curve) in enumerate(zip(laws, curves, strict=True)):
+        errors, bars = [], []
+        for step, d in enumerate(dims):
+            run = simulate_sgd(
+                task,
+                grid,
+                d=d,
+                replicas=replicas,
+                seed=seed,
+                laws=law,
+                start=start,
+                spread=spread,
+                workers=workers,
+                progress=_part(progress, (place * len(dims) + step) * replicas * len(grid), total),
+            )
+            if run.diverged:
+                raise ReachError(
+                    f"universality of {task.name}",
+                    given=f"{law.name} inputs at d = {d}",
+                    reach=f"{run.replicas - run.diverged} of {run.replicas} replicas: the others diverged",
+                    remedy="lower --delta, raise the smallest dimension, or stop at an earlier time",
+                )
+            distance = sup_distance(run, curve.at(run.realised_times))
+            errors.append(float(distance.mean()))
+            bars.append(float(distance.std(ddof=1) / np.sqrt(replicas)))
+        slope, bar = power_of_d(dims, errors, bars)
+        results.append(LawError(law.name, tuple(errors), tuple(bars), slope, bar))
+    return Universality(task.name, reference, tuple(dims), replicas, tuple(results), tuple(warnings))
+
+
+def sup_distance(run: Simulation, curve: Array) -> Array:
+    """For each replica, sup over times and statistics of |statistic − curve| (curve: times × statistics)."""
+    distance: Array = np.abs(run.values - curve).max(axis=(1, 2))
+    return distance
+
+
+def power_of_d(dims: Sequence[int], errors: Sequence[float], bars: Sequence[float]) -> tuple[float, float]:
+    """The power of d in ``errors``, by weighted least squares on logarithms, and its standard error.
+
+    >>> power_of_d([100, 400, 1600], [0.2, 0.1, 0.05], [0.01, 0.005, 0.0025])[0]
+    -0.5
+    """
+    x, y = np.log(np.asarray(dims, dtype=float)), np.log(np.asarray(errors))
+    weight = (np.asarray(errors) / np.maximum(np.asarray(bars), 1e-300)) ** 2
+    centre = float(weight @ x / weight.sum())
+    spread = float(weight @ (x - centre) ** 2)
+    return round(float(weight @ ((x - centre) * y)) / spread, 12), float(1 / np.sqrt(spread))
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """An ODE solved at every time any simulation was read."""
+
+    times: Array
+    values: Array
+    warnings: tuple[str, ...]
+
+    def at(self, times: Array) -> Array:
+        rows = np.searchsorted(self.times, times - 1e-9)
+        found: Array = self.values[rows]
+        return found
+
+
+def _curves(task: Task, start: State, laws: Sequence[Law], marks: dict[int, tuple[int, ...]]) -> list[_Curve]:
+    realised = np.unique(np.round([n * task.step / d for d, steps in marks.items() for n in steps], 12))
+    solved: dict[str, _Curve] = {}
+    for law in laws:
+        # Where nothing is localised, one law's ODE is every law's.
+        key = law.name if start.localised else "any"
+        if key not in solved:
+            ode = effective_ode(task, realised, start=start, laws=law)
+            solved[key] = _Curve(np.array(ode.times), ode.values, ode.warnings)
+    return [solved[law.name if start.localised else "any"] for law in laws]
+
+
+def _part(progress: Progress | None, before: int, total: int) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda finished, _: progress(before + finished, total)
+
+
+def _check(laws: Sequence[Law], dims: Sequence[int], replicas: int) -> None:
+    if len(dims) < 2 or any(a >= b for a, b in itertools.pairwise(dims)):
+        raise InputError(
+            "dims", given=list(dims), expected="two dimensions or more, increasing", remedy="use 100,400,1600"
+        )
+    names = [law.name for law in laws]
+    if not names or len(set(names)) < len(names):
+        raise InputError("laws", given=names, expected="one law or more, each once", remedy="use gaussian,rademacher")
+    if replicas < 2:
+        raise InputError("replicas", given=replicas, expected="at least 2, for a standard error", remedy="use 32")
