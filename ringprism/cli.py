@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ringprism.commands.claims import claims
+from ringprism.commands.limit import limit
 from ringprism.commands.sgd_simulate import sgd
 from theory.errors import RingprismError
 
@@ -33,6 +34,7 @@ def _root(
 
 
 app.command()(claims)
+app.command()(limit)
 app.add_typer(sgd)
 
 BAD_INPUT = 2

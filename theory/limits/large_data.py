@@ -1,7 +1,8 @@
 """Large data: S is m times the identity, and the eigenvalues of M evolve one by one. [P] §4.
 
-Faces {R,N,P}×m and {N,P}×m. With q = e^{4ηt/p} − 1 an eigenvalue x of M(0) has left (1 − x)/(1 + qx) of its distance to 1; the integral over
-Marchenko–Pastur is algebraic in its resolvent at −1/q. Without the target it has x/(1 + qx), q = 4ηt/p.
+Faces {R,N,P}×m and {N,P}×m. With q = e^{4ηt/p} − 1 an eigenvalue x of M(0) has left (1 − x)/(1 + qx) of its distance to
+1; the integral over Marchenko–Pastur is algebraic in its resolvent at −1/q. Without the target it has x/(1 + qx) left,
+q = 4ηt/p.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""The nineteen faces of the prism whose limit has a formula. [P] §4."""
+"""The solutions of all 21 faces of the prism, 19 of them by a formula. [P] §4."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from theory.limits.free import FREE, INTERIOR
 from theory.limits.large_data import LARGE_DATA, LARGE_DATA_NO_TARGET
 from theory.limits.mean_field import MEAN_FIELD, SCALAR_SOLUTIONS, TARGET_ALONE, WIDE_NO_TARGET
 from theory.limits.narrow_edges import NARROW_EDGES
@@ -27,5 +28,10 @@ _ALL = (
 )
 SOLVED: Mapping[str, LimitSolution] = MappingProxyType({solution.face: solution for solution in _ALL})
 """Vertex set → solution. Every face but the interior ``R,N,P|m,p`` and the free regime ``N,P|m,p``."""
+
+SOLUTIONS: Mapping[str, LimitSolution] = MappingProxyType(
+    {solution.face: solution for solution in (INTERIOR, *_ALL, FREE)}
+)
+"""Vertex set → solution, all 21 faces."""
 
 assert len(SOLVED) == len(_ALL) == 19

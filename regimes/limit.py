@@ -1,0 +1,136 @@
+"""The verb ``limit``: the leading-order losses of a face at given sizes and times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from regimes.atlas import ATLAS
+from regimes.faces import Face, parse_face
+from theory.autoencoder.sizes import Sizes
+from theory.errors import InputError
+from theory.limits.free import algebra_curves
+from theory.limits.solution import LimitSolution, Ratios
+from theory.times import time_grid
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class LimitCurves:
+    """Both losses of a face's limit on a time grid.
+
+    ``train`` and ``population`` are the face's own leading expressions: ½ + … where R is among its vertices; where the
+    population loss moves only at order m/p, that order is included. ``error_estimate`` bounds, time by time, the
+    numerical error of either loss; it says nothing of how far finite sizes are from the limit.
+    """
+
+    face: Face
+    sizes: Sizes
+    eta: float
+    times: tuple[float, ...]
+    train: tuple[float, ...]
+    population: tuple[float, ...]
+    error_estimate: tuple[float, ...]
+    method: str
+    corrected: bool = False
+
+    @property
+    def solution(self) -> LimitSolution:
+        """The solution that was evaluated."""
+        return ATLAS[self.face.name].limit
+
+    def to_json(self) -> dict[str, object]:
+        """The curves."""
+        return {
+            "face": self.face.name,
+            "times": list(self.times),
+            "train": list(self.train),
+            "population": list(self.population),
+            "method": self.method,
+            "error_estimate": list(self.error_estimate),
+        }
+
+    def to_text(self) -> str:
+        """A table, with the face, the sizes and the method above it."""
+        lines = [
+            f"face    {self.face.name} ({self.face.vertex_set}), {self.sizes}, η={self.eta:g}",
+            f"method  {self.method}",
+            "",
+            f"{'time':>12}  {'train':>14}  {'population':>14}  {'error':>8}",
+        ]
+        rows = zip(self.times, self.train, self.population, self.error_estimate, strict=True)
+        lines += [f"{t:>12.6g}  {a:>14.9g}  {b:>14.9g}  {e:>8.1e}" for t, a, b, e in rows]
+        return "\n".join(lines)
+
+    def to_latex(self) -> str:
+        """The formula, its definitions, and its behaviour at large times."""
+        formula = self.solution.formula
+        rows = [
+            rf"\hat{{L}}(t) &= {formula.train}",
+            rf"L(t) &= {formula.population}",
+            *(rf"& {line}" for line in formula.where),
+            rf"t \to \infty:\quad & {formula.large_time}",
+        ]
+        return "\n".join((r"\begin{aligned}", *(rf"{row} \\" for row in rows), r"\end{aligned}"))
+
+
+def limit(
+    face: Face | str,
+    sizes: Sizes,
+    times: Iterable[float],
+    *,
+    eta: float = 1.0,
+    corrected: bool = False,
+    degree: int | None = None,
+    progress: Progress | None = None,
+) -> LimitCurves:
+    """The limit solution of a face, read at actual sizes. [P] §4.
+
+    ``face`` is a ``Face``, a regime's name or a vertex set; ``times`` increase from 0 or later; ``eta`` is the learning
+    rate. ``corrected`` adds the first 1/N term of the genus expansion, resummed. ``degree`` fixes the degree of words
+    on the faces ``free`` and ``interior``, which otherwise grows until the answer settles; these may take seconds, and
+    then report to ``progress(finished, total)``.
+
+    >>> curves = limit("R,N|m", Sizes.parse("p=100,n=1000,m=10000,sigma2=1/2000"), [0, 25])
+    >>> [round(value, 4) for value in curves.train]
+    [0.125, 0.0362]
+
+    Raises ``InputError`` for bad input, ``ReachError`` for times beyond a formula's or resummation's reach, and
+    ``BudgetError`` where the numerics would not fit.
+    """
+    place = parse_face(face) if isinstance(face, str) else face
+    grid = time_grid(times)
+    if isinstance(eta, bool) or not math.isfinite(eta) or eta <= 0:
+        raise InputError("eta", given=eta, expected="a positive learning rate", remedy="use --eta 1")
+    solution = ATLAS[place.name].limit
+    at = np.asarray(grid)
+    ratios, method = Ratios.of(sizes, eta), solution.method
+    if solution.kind == "free-product algebra":
+        curves, used = algebra_curves(ratios, at, target=solution.has_target, degree=degree, progress=progress)
+        method = f"{method}, up to {used}"
+    elif degree is not None:
+        raise InputError(
+            "degree", given=degree, expected="none on this face", remedy="only free and interior have words to truncate"
+        )
+    else:
+        curves = solution.curves(ratios, at)
+    return LimitCurves(
+        face=place,
+        sizes=sizes,
+        eta=float(eta),
+        times=grid,
+        train=_floats(curves.train),
+        population=_floats(curves.population),
+        error_estimate=_floats(curves.error),
+        method=method,
+        corrected=corrected,
+    )
+
+
+def _floats(values: npt.NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
