@@ -1,9 +1,83 @@
-"""``ringprism sgd``: effective dynamics of one-pass SGD. This module holds the ODE; simulation has its own."""
+"""``ringprism sgd``: effective dynamics of one-pass SGD. Here the ODE; simulation has a module of its own."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
+
+from ringprism import console
+from ringprism.commands import sgd_options as options
+from ringprism.options import Format, FormatOption
 
 sgd = typer.Typer(
     name="sgd", help="One-pass SGD in high dimension: its ODE limit, simulation, universality.", no_args_is_help=True
 )
+
+
+@sgd.command()
+def ode(
+    task: options.TaskName,
+    times: options.Times,
+    law: options.Law = "gaussian",
+    delta: options.Delta = None,
+    start: options.Start = None,
+    link: options.Link = None,
+    loss: options.Loss = None,
+    students: options.Students = None,
+    teachers: options.Teachers = None,
+    activation: options.Activation = None,
+    train_second: options.TrainSecond = None,
+    classes: options.Classes = None,
+    separation: options.Separation = None,
+    noise: options.Noise = None,
+    label_noise: options.LabelNoise = None,
+    ridge: options.Ridge = None,
+    tolerance: Annotated[float, typer.Option(help="Refine quadratures until two agree to this.", min=1e-9)] = 1e-4,
+    figure: Annotated[Path | None, typer.Option(help="Draw the statistics into a .png, .svg or .pdf file.")] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """The ODE that the summary statistics of SGD with steps δ/d follow as d → ∞, with an error estimate.
+
+    Example: ringprism sgd ode --task committee --students 2 --teachers 2 --delta 0.5 --times 0,5,10
+    """
+    from theory.effective.laws import law as read_law
+    from theory.effective.ode import effective_ode
+    from theory.times import parse_times
+
+    if figure is not None:
+        from numerics.figures.style import figure_path
+
+        figure_path(figure)
+    declared = options.read_task(
+        task,
+        delta=delta,
+        link=link,
+        loss=loss,
+        students=students,
+        teachers=teachers,
+        activation=activation,
+        train_second=train_second,
+        classes=classes,
+        separation=separation,
+        noise=noise,
+        label_noise=label_noise,
+        ridge=ridge,
+    )
+    with console.progress_bar("quadrature") as progress:
+        curve = effective_ode(
+            declared,
+            parse_times(times),
+            start=options.read_start(start),
+            laws=read_law(law),
+            tolerance=tolerance,
+            progress=progress,
+        )
+    console.warn(curve.warnings)
+    if figure is not None:
+        from numerics.figures.sgd_ode import draw_ode
+        from numerics.figures.style import save
+
+        save(draw_ode(curve), figure)
+    console.emit(curve, format)

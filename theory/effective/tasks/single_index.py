@@ -17,7 +17,7 @@ def single_index(
     loss: Literal["squared", "correlation"] = "squared",
     label_noise: float = 0.0,
     ridge: float = 0.0,
-    step: float = 0.1,
+    step: float = 0.02,
 ) -> Task:
     """Labels y = f(v·a) + e. ``squared``: (f(w·a) − y)², as in [S] and [O]; ``correlation``: −y w·a, of [U]'s example.
 

@@ -12,9 +12,9 @@ def xor(
     *,
     students: int = 4,
     activation: str = "softplus",
-    separation: float = 1.0,
-    noise: float = 0.1,
-    ridge: float = 0.05,
+    separation: float = 2.0,
+    noise: float = 0.5,
+    ridge: float = 0.01,
     step: float = 0.5,
     train_second: bool = True,
 ) -> Task:

@@ -1,0 +1,187 @@
+"""Expectations over the input of what a step of SGD reads: mixture ⊗ localised coordinates ⊗ Gaussian rest."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from theory.effective.compiled import on_arrays
+from theory.effective.gaussian_rules import GaussianRule, gauss_hermite, gaussian_rule
+from theory.effective.laws import LAWS, Law
+from theory.effective.state import State, full_gram
+from theory.effective.task import Task
+from theory.errors import BudgetError, InputError
+
+Array = NDArray[np.float64]
+Laws = Law | Sequence[Law]
+"""The law of the coordinates of x: one for all, or one for each component of the mixture."""
+
+GAUSSIAN = LAWS["gaussian"]
+MOST_EVALUATIONS = 2**22
+_NOISE_ORDER = 24
+_RANK = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Weighted points of the input as the loss sees it.
+
+    S strata (a component of the mixture and values of its localised coordinates) times N nodes for the Gaussian rest.
+    ``weights`` (S × N) sum to 1; ``arguments`` are the arrays (S × N, or S × 1) for compiled expressions; ``mean``
+    (S × F) and ``local`` (S × L) are the stratum's mean of all fields and its localised coordinates of a; ``nodes``
+    (N × D) and ``root`` (F × D) give every field as mean + root·node, a field that is not read by its regression on
+    those that are.
+    """
+
+    weights: Array
+    arguments: tuple[Array, ...]
+    mean: Array
+    local: Array
+    nodes: Array
+    root: Array
+
+    def average(self, values: Array) -> float:
+        """E[values], for an array S × N."""
+        return float(np.sum(self.weights * values))
+
+    def with_fields(self, values: Array) -> Array:
+        """E[values · F] for every field F, read or not (linear regression on the fields that are read)."""
+        weighted = self.weights * values
+        result: Array = weighted.sum(axis=1) @ self.mean + self.root @ (self.nodes.T @ weighted.sum(axis=0))
+        return result
+
+    def with_local(self, values: Array) -> Array:
+        """E[values · a_l] for every localised coordinate l."""
+        result: Array = (self.weights * values).sum(axis=1) @ self.local
+        return result
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """How the Gaussian rest is integrated for a task: which arguments are read, and in which order or at which level.
+
+    ``read`` are positions of the fields (z, then u) that the integrands depend on. ``exact_order`` is the Gauss–Hermite
+    order that is exact for them where they are polynomials, else ``None``. ``noise_order`` is that for the label noise
+    (1: it is not read).
+    """
+
+    read: tuple[int, ...]
+    exact_order: int | None
+    noise_order: int
+    smooth: bool
+
+    @classmethod
+    def of(cls, task: Task, expressions: Sequence[sympy.Expr]) -> Quadrature:
+        """The plan for expectations of products of two of ``expressions``."""
+        used = set().union(*(expression.free_symbols for expression in expressions))
+        fields = (*task.z, *task.u)
+        read = tuple(position for position, symbol in enumerate(fields) if symbol in used)
+        order = _exact_order(expressions, fields)
+        if order is not None and order ** len(read) > MOST_EVALUATIONS // 8:
+            order = None
+        noise_order = _exact_order(expressions, (task.e,)) or _NOISE_ORDER
+        return cls(read, order, noise_order if task.label_noise > 0 else 1, task.is_smooth)
+
+    def rule(self, level: int) -> GaussianRule:
+        """Nodes for the standard normal vector behind the fields that are read, label noise last."""
+        if self.exact_order is not None:
+            fields = gauss_hermite(len(self.read), self.exact_order)
+        else:
+            fields = gaussian_rule(len(self.read), level, smooth=self.smooth)
+        noise = gauss_hermite(1, self.noise_order)
+        nodes = np.column_stack(
+            [np.repeat(fields.nodes, len(noise.weights), axis=0), np.tile(noise.nodes[:, 0], len(fields.weights))]
+        )
+        return GaussianRule(nodes, np.outer(fields.weights, noise.weights).ravel(), fields.method)
+
+
+def _exact_order(expressions: Sequence[sympy.Expr], variables: tuple[sympy.Symbol, ...]) -> int | None:
+    """The Gauss–Hermite order exact for products of two of the expressions; ``None`` where one is no polynomial."""
+    if not all(expression.is_polynomial(*variables) for expression in expressions):
+        return None
+    return 1 + max(int(sympy.Poly(expression, *variables).total_degree()) for expression in expressions)
+
+
+def component_laws(task: Task, laws: Laws) -> tuple[Law, ...]:
+    """One law for each component of the mixture."""
+    if isinstance(laws, Law):
+        return (laws,) * len(task.components)
+    if len(laws) != len(task.components):
+        raise InputError(
+            f"laws of {task.name}",
+            given=[law.name for law in laws],
+            expected=f"one law, or {len(task.components)}: one for each component",
+            remedy="give one law for all",
+        )
+    return tuple(laws)
+
+
+def sample(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, level: int) -> Sample:
+    """The input as the loss sees it when the parameters are in ``state``. [U] §2; localised coordinates keep their law.
+
+    With F = [W, V]ᵀa and a = μ_k + τx: F = [W, V]ᵀμ_k + τ Σ_l [p, s]_l x_l + ζ, ζ ~ N(0, τ²(Gram − [p, s][p, s]ᵀ)).
+    """
+    K, L = len(task.z), state.localised
+    tau = math.sqrt(task.noise)
+    gram, entries = full_gram(task, state), np.concatenate([state.p, state.s])
+    covariance = task.noise * (gram - entries @ entries.T)
+    strata = []
+    for component, law in zip(task.components, component_laws(task, laws), strict=True):
+        mu = np.array(component.mean)
+        rule = law.nodes(12 * 2 ** min(level // 2, 3)) if L else (np.zeros(0), np.zeros(0))
+        for picks in itertools.product(range(len(rule[0])), repeat=L):
+            x = rule[0][list(picks)]
+            weight = component.weight * float(np.prod(rule[1][list(picks)]))
+            fields = gram[:, K:] @ mu + tau * entries @ x
+            strata.append((weight, fields, mu @ state.s + tau * x, np.array(component.labels)))
+    mean, local, labels = (np.array([stratum[i] for stratum in strata]) for i in (1, 2, 3))
+    rule_z = quadrature.rule(level)
+    if len(strata) * len(rule_z.weights) > MOST_EVALUATIONS:
+        raise BudgetError(
+            f"expectation for {task.name}",
+            estimate=f"{len(strata) * len(rule_z.weights):.1e} evaluations of the loss",
+            limit=f"{MOST_EVALUATIONS:.1e}",
+            remedy="localise fewer coordinates, or take a law with few atoms",
+        )
+    return _assemble(task, state, quadrature, rule_z, covariance, np.array([s[0] for s in strata]), mean, local, labels)
+
+
+def _assemble(
+    task: Task,
+    state: State,
+    quadrature: Quadrature,
+    rule: GaussianRule,
+    covariance: Array,
+    stratum_weights: Array,
+    mean: Array,
+    local: Array,
+    labels: Array,
+) -> Sample:
+    fields = len(covariance)
+    read = list(quadrature.read)
+    root = np.zeros((fields, len(read) + 1))
+    # The symmetric square root moves continuously with the covariance, so the rule's error does too.
+    values, vectors = np.linalg.eigh(covariance[np.ix_(read, read)])
+    values = np.clip(values, 0.0, None)
+    scale = np.sqrt(values)
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=values > _RANK * values.max(initial=1e-300))
+    root[:, : len(read)] = covariance[:, read] @ (vectors * inverse) @ vectors.T
+    root[read, : len(read)] = (vectors * scale) @ vectors.T
+    fluctuation = rule.nodes @ root.T
+    everywhere = [mean[:, f, None] + (fluctuation[None, :, f] if f in read else 0.0) for f in range(fields)]
+    ones = np.ones((1, 1))
+    noise = math.sqrt(task.label_noise) * rule.nodes[None, :, -1]
+    arguments = (*everywhere, *(b * ones for b in state.b), *(labels[:, [c]] for c in range(labels.shape[1])), noise)
+    return Sample(np.outer(stratum_weights, rule.weights), arguments, mean, local, rule.nodes, root)
+
+
+def evaluator(task: Task, expressions: Sequence[sympy.Expr]) -> Callable[[Sample], list[Array]]:
+    """The expressions, compiled, on the points of a sample."""
+    compute = on_arrays(task, expressions)
+    return lambda points: [np.broadcast_to(value, points.weights.shape) for value in compute(*points.arguments)]
