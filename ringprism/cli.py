@@ -11,6 +11,7 @@ import typer
 from ringprism.commands.claims import claims
 from ringprism.commands.limit import limit
 from ringprism.commands.sgd_simulate import sgd
+from ringprism.commands.simulate import simulate
 from theory.errors import RingprismError
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ def _root(
 
 app.command()(claims)
 app.command()(limit)
+app.command()(simulate)
 app.add_typer(sgd)
 
 BAD_INPUT = 2

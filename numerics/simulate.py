@@ -1,0 +1,216 @@
+"""Monte Carlo over U(0) and X of the autoencoder's gradient flow (or gradient descent), [P] §2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from numerics.flow.draw import draw
+from numerics.flow.formulation import Formulation, choose, follow, refuse_beyond
+from numerics.flow.integrate import Losses, gradient_descent, gradient_flow
+from numerics.flow.problem import Problem
+from numerics.replicas import Experiment, Failure, Json, Progress, Values, run_replicas
+from theory.autoencoder.sizes import Sizes
+from theory.errors import InputError
+from theory.times import time_grid
+
+if TYPE_CHECKING:
+    from numerics.store import Store
+
+Method = Literal["flow", "descent"]
+
+TOLERANCE = 1e-5
+"""Relative tolerance of the solver; the losses come out far more accurate than any Monte Carlo error."""
+
+MOST_TIMES = 10**5
+MOST_STEPS = 10**8
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Mean over replicas at each time, and its standard error (NaN where there is one replica only)."""
+
+    mean: np.ndarray
+    stderr: np.ndarray
+
+    def to_json(self) -> dict[str, list[float | None]]:
+        """Lists of numbers; a standard error that is not there is null."""
+        return {"mean": _numbers(self.mean), "stderr": _numbers(self.stderr)}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Train and population loss over time, averaged over ``replicas`` draws of U(0) and X.
+
+    ``formulation`` says in which coordinates the flow was followed, ``failures`` which replicas gave no result and why.
+    """
+
+    sizes: Sizes
+    times: tuple[float, ...]
+    eta: float
+    train: Estimate
+    population: Estimate
+    replicas: int
+    seed: int
+    method: str
+    formulation: str
+    tolerance: float
+    failures: tuple[Failure, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """DESIGN's ``simulate`` schema, and beside it what was run."""
+        return {
+            "times": list(self.times),
+            "train": self.train.to_json(),
+            "population": self.population.to_json(),
+            "replicas": self.replicas,
+            "sizes": self.sizes.to_json(),
+            "eta": self.eta,
+            "seed": self.seed,
+            "method": self.method,
+            "formulation": self.formulation,
+            "tolerance": self.tolerance,
+            "failures": [{"replica": failure.replica, "reason": failure.reason} for failure in self.failures],
+            "warnings": list(self.warnings),
+        }
+
+    def to_text(self) -> str:
+        """A table of both losses with their standard errors."""
+        lines = [
+            f"autoencoder, {self.sizes}, η = {self.eta:g}: {self.method}",
+            f"{self.replicas} replicas, seed {self.seed}; {self.formulation}",
+            "",
+            f"{'time':>12}  {'train loss':>14} {'± s.e.':>10}  {'population loss':>15} {'± s.e.':>10}",
+        ]
+        columns = (self.times, self.train.mean, self.train.stderr, self.population.mean, self.population.stderr)
+        for t, train, train_error, population, population_error in zip(*columns, strict=True):
+            lines.append(
+                f"{t:>12.6g}  {train:>14.6g} {_error(train_error):>10}  {population:>15.6g}"
+                f" {_error(population_error):>10}"
+            )
+        lines += [f"replica {failure.replica} {failure.kind}: {failure.reason}" for failure in self.failures]
+        return "\n".join(lines)
+
+
+def simulate(
+    sizes: Sizes,
+    times: Iterable[float],
+    *,
+    replicas: int,
+    seed: int,
+    eta: float = 1.0,
+    method: Method = "flow",
+    step: float | None = None,
+    tolerance: float = TOLERANCE,
+    workers: int = 1,
+    progress: Progress | None = None,
+    store: Store | str | Path | None = None,
+    dask: str | None = None,
+    force: bool = False,
+) -> Simulation:
+    """Follow the flow from ``replicas`` independent draws of U(0) and X; mean losses with standard errors. [P] §2.
+
+    ``method="descent"`` makes gradient-descent steps of length ``step`` (in units of time) in place of the flow. The
+    result depends on the seed alone, not on ``workers``, ``dask`` or what of it was found in ``store``.
+
+    Raises ``InputError`` for unusable arguments, ``BudgetError`` for sizes that do not fit in memory or would take most
+    of a day (``force=True`` to go on).
+
+    >>> result = simulate(Sizes.parse("p=20,n=10,m=30,sigma2=1/20"), [0, 5], replicas=4, seed=0)
+    >>> bool(result.train.mean[1] < result.train.mean[0])
+    True
+    """
+    grid = time_grid(times)
+    if len(grid) > MOST_TIMES:
+        raise InputError("times", given=len(grid), expected=f"at most {MOST_TIMES} times", remedy="thin them out")
+    _positive("eta", eta, "--eta 1")
+    if not 1e-12 <= tolerance <= 1e-2:
+        raise InputError("tolerance", given=tolerance, expected="a number from 1e-12 to 1e-2", remedy="use 1e-5")
+    parameters: dict[str, Json] = {**sizes.to_json(), "times": list(grid), "eta": float(eta), "tolerance": tolerance}
+    if method == "descent":
+        parameters["step"] = _checked_step(step, grid)
+    elif step is not None:
+        raise InputError("step", given=step, expected="no step with the flow", remedy="add --method descent")
+    formulation = _formulation(parameters)
+    refuse_beyond(formulation, replicas=replicas, workers=workers, force=force)
+    run = run_replicas(
+        Experiment("simulate", parameters, replica),
+        replicas=replicas,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+        store=store,
+        dask=dask,
+    )
+    taken = round(max(values["coordinates"][0] for values in run))
+    described = str(formulation) if taken == formulation.coordinates else f"{formulation}; up to {taken} taken"
+    return Simulation(
+        sizes=sizes,
+        times=grid,
+        eta=float(eta),
+        train=Estimate(*run.mean("train")),
+        population=Estimate(*run.mean("population")),
+        replicas=len(run),
+        seed=seed,
+        method="gradient flow" if method == "flow" else f"gradient descent, step {parameters['step']:g}",
+        formulation=described,
+        tolerance=tolerance,
+        failures=run.failures,
+        warnings=run.warnings,
+    )
+
+
+def replica(parameters: Mapping[str, Any], seed: np.random.SeedSequence) -> Values:
+    """One replica: draw, choose coordinates, follow the flow; losses at the times asked for."""
+    drawn = draw(_sizes(parameters), np.random.default_rng(seed))
+    times, eta, tolerance = parameters["times"], parameters["eta"], parameters["tolerance"]
+
+    def solver(problem: Problem) -> Losses:
+        if "step" in parameters:
+            return gradient_descent(problem, times, eta=eta, step=parameters["step"])
+        return gradient_flow(problem, times, eta=eta, tolerance=tolerance)
+
+    losses, coordinates = follow(_formulation(parameters), drawn, solver, tolerance=tolerance)
+    return {"train": losses[0].tolist(), "population": losses[1].tolist(), "coordinates": [float(coordinates)]}
+
+
+def _formulation(parameters: Mapping[str, Any]) -> Formulation:
+    end = parameters["times"][-1]
+    steps = end / parameters["step"] if "step" in parameters else None
+    return choose(
+        _sizes(parameters), end=end, eta=parameters["eta"], tolerance=parameters["tolerance"], evaluations=steps
+    )
+
+
+def _sizes(parameters: Mapping[str, Any]) -> Sizes:
+    return Sizes(parameters["p"], parameters["n"], parameters["m"], parameters["sigma2"])
+
+
+def _checked_step(step: float | None, grid: Sequence[float]) -> float:
+    if step is None:
+        raise InputError(
+            "step", given=None, expected="the step of gradient descent", remedy="add for example --step 0.1"
+        )
+    _positive("step", step, "--step 0.1")
+    if grid[-1] / step > MOST_STEPS:
+        raise InputError("step", given=step, expected=f"at most {MOST_STEPS:.0e} steps", remedy="take a longer step")
+    return float(step)
+
+
+def _positive(what: str, value: float, remedy: str) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise InputError(what, given=value, expected="a positive number", remedy=f"use for example {remedy}")
+
+
+def _numbers(values: np.ndarray) -> list[float | None]:
+    return [float(value) if math.isfinite(value) else None for value in values]
+
+
+def _error(stderr: float) -> str:
+    return f"{stderr:.2g}" if math.isfinite(stderr) else "—"

@@ -1,0 +1,68 @@
+"""``ringprism simulate``: Monte Carlo of the autoencoder's gradient flow at real sizes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringprism import console
+from ringprism.options import Format, FormatOption, SeedOption, WorkersOption
+
+
+class Method(StrEnum):
+    """How the weights move."""
+
+    flow = "flow"
+    descent = "descent"
+
+
+def simulate(
+    sizes: Annotated[str, typer.Option(help="p=…,n=…,m=…,sigma2=…")],
+    times: Annotated[str, typer.Option(help="Times, increasing, separated by commas.")],
+    replicas: Annotated[int, typer.Option(min=1, help="Independent draws of U(0) and X.")] = 16,
+    seed: SeedOption = 0,
+    eta: Annotated[float, typer.Option(help="Learning rate η.")] = 1.0,
+    method: Annotated[Method, typer.Option(help="Gradient flow, or gradient descent with --step.")] = Method.flow,
+    step: Annotated[float | None, typer.Option(help="Step of gradient descent, in units of time.")] = None,
+    store: Annotated[Path | None, typer.Option(help="Results store: kept at once, resumed when it is there.")] = None,
+    workers: WorkersOption = 1,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Write a figure (.png, .svg or .pdf).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Begin a run of many hours.")] = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """Simulate gradient flow from random weights and data: mean losses over time with standard errors."""
+    from numerics.figures.style import figure_path, save
+    from numerics.simulate import simulate as run
+    from theory.autoencoder.sizes import Sizes
+    from theory.errors import InputError
+    from theory.times import parse_times
+
+    if format is Format.latex:
+        raise InputError("format", given="latex", expected="text or json", remedy="measurements are no formula")
+    if figure is not None:
+        figure_path(figure)
+    with console.progress_bar("replicas") as progress:
+        result = run(
+            Sizes.parse(sizes),
+            parse_times(times),
+            replicas=replicas,
+            seed=seed,
+            eta=eta,
+            method=method.value,
+            step=step,
+            workers=workers,
+            progress=progress,
+            store=store,
+            dask=dask,
+            force=force,
+        )
+    console.warn(result.warnings)
+    if figure is not None:
+        from numerics.figures.validation import draw_simulation
+
+        save(draw_simulation(result), figure)
+    console.emit(result, format)
