@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerics.figures.style import COLOURS, figure, panels
+from numerics.figures.style import COLOURS, figure, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,7 @@ BARS = 2.0
 """Bars are so many standard errors long, to either side."""
 
 
+@styled()
 def draw_simulation(simulation: Simulation) -> Figure:
     """Both losses of a simulation over time, with bars of two standard errors."""
     fig = figure(5.0, 3.2)
