@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
 
+from theory.engine.polytope import affine_rank
+
 SIZE_NAMES = ("p", "n", "m", "sigma2")
 """The order of coordinates in every rate vector and exponent tuple."""
 
@@ -63,40 +65,19 @@ def nonempty_subsets(items: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(chain.from_iterable(combinations(items, size) for size in range(1, len(items) + 1)))
 
 
-def affine_dimension(points: Sequence[Sequence[int | Fraction]]) -> int:
-    """The dimension of the affine hull, in exact arithmetic.
-
-    >>> affine_dimension([(0, 0), (1, 1), (2, 2)])
-    1
-    """
-    rows = [[Fraction(x) - Fraction(y) for x, y in zip(point, points[0], strict=True)] for point in points[1:]]
-    rank = 0
-    for column in range(len(points[0])):
-        pivot = next((row for row in rows[rank:] if row[column]), None)
-        if pivot is None:
-            continue
-        rows.remove(pivot)
-        rows.insert(rank, pivot)
-        for row in rows[rank + 1 :]:
-            factor = row[column] / pivot[column]
-            row[:] = [x - factor * y for x, y in zip(row, pivot, strict=True)]
-        rank += 1
-    return rank
-
-
 def _check_table() -> None:
     vectors = {(vertex.triangle, vertex.segment): vertex.vector for vertex in VERTICES}
     assert set(vectors) == {(a, b) for a in TRIANGLE for b in SEGMENT}
     for p, n, m, sigma2 in vectors.values():  # every rate is a size^(-1) at fixed σ²p
         assert p + n + m - sigma2 == -1
-    assert affine_dimension(list(vectors.values())) == 3
+    assert affine_rank(list(vectors.values())) == 3
     shifts = {tuple(x - y for x, y in zip(vectors[a, "m"], vectors[a, "p"], strict=True)) for a in TRIANGLE}
     assert len(shifts) == 1  # the two triangles are translates: the six points are a prism
     counts = [0, 0, 0, 0]
     for triangle in nonempty_subsets(TRIANGLE):
         for segment in nonempty_subsets(SEGMENT):
             face = [vectors[a, b] for a in triangle for b in segment]
-            dimension = affine_dimension(face)
+            dimension = affine_rank(face)
             assert dimension == len(triangle) + len(segment) - 2
             counts[dimension] += 1
     assert counts == [6, 9, 5, 1]

@@ -79,7 +79,7 @@ class Polytope:
 
     def contains(self, point: Sequence[Fraction | int]) -> bool:
         """Whether a point lies in the polytope, decided exactly."""
-        if _affine_rank([*self.vertices, point]) > self.dimension:
+        if affine_rank([*self.vertices, point]) > self.dimension:
             return False
         return all(facet.height(point) <= 0 for facet in self.facets)
 
@@ -125,6 +125,8 @@ def hull(points: Iterable[Sequence[Fraction | int]]) -> Polytope:
         for k in range(len(cloud))
         if integer_rank([normal for (normal, _), on in zip(normals, incident, strict=True) if k in on]) == dimension
     ]
+    if not extreme:
+        raise ReachError("convex hull", given=len(cloud), reach="hulls it can certify", remedy=_QHULL)
     facets = []
     for normal, height in normals:
         ambient = [0] * len(cloud[0])
@@ -167,8 +169,13 @@ def minkowski_difference(total: Polytope, part: Polytope) -> Polytope | None:
         (partner,) = selected
         candidates.append(_add(vertex, [-x for x in part.vertices[partner]]))
     difference = hull(candidates)
-    sums = [_add(x, y) for x in part.vertices for y in difference.vertices]
-    return difference if all(total.contains(point) for point in sums) else None
+    spanning = [_add(x, difference.vertices[0]) for x in part.vertices]
+    spanning += [_add(part.vertices[0], y) for y in difference.vertices]
+    inside = affine_rank([*total.vertices, *spanning]) == total.dimension and all(
+        max(map(facet.height, part.vertices)) + max(map(facet.height, difference.vertices)) + facet.offset <= 0
+        for facet in total.facets
+    )
+    return difference if inside else None
 
 
 def integer_rank(rows: Sequence[Sequence[int]]) -> int:
@@ -189,7 +196,7 @@ def _facet_normals(points: Sequence[tuple[int, ...]], dimension: int) -> list[tu
         proposal = ConvexHull(np.array(points, dtype=float))
     except (QhullError, ValueError) as error:
         raise ReachError("convex hull", given=len(points), reach="points Qhull can handle", remedy=_QHULL) from error
-    normals: set[tuple[tuple[int, ...], int]] = set()
+    planes: set[tuple[tuple[int, ...], int]] = set()
     for simplex in {tuple(sorted(int(k) for k in simplex)) for simplex in proposal.simplices}:
         base, *others = (points[k] for k in simplex)
         edges = fmpz_mat([[x - y for x, y in zip(other, base, strict=True)] for other in others])
@@ -197,15 +204,17 @@ def _facet_normals(points: Sequence[tuple[int, ...]], dimension: int) -> list[tu
         if nullity != 1:
             continue  # a sliver, flat in exact arithmetic; completeness is certified at the end
         normal = [int(kernel[row, 0]) for row in range(dimension)]
-        divisor = gcd(*normal)
+        divisor = gcd(*normal) * (1 if next(x for x in normal if x) > 0 else -1)
         normal = [x // divisor for x in normal]
-        height = _dot(normal, base)
-        values = [_dot(normal, point) for point in points]
+        planes.add((tuple(normal), _dot(normal, base)))
+    facets = []
+    for direction, height in planes:
+        values = [_dot(direction, point) for point in points]
         if max(values) == height:
-            normals.add((tuple(normal), height))
+            facets.append((direction, height))
         elif min(values) == height:
-            normals.add((tuple(-x for x in normal), -height))
-    return sorted(normals)
+            facets.append((tuple(-x for x in direction), -height))
+    return sorted(facets)
 
 
 _QHULL = "give fewer or smaller exponents"
@@ -222,15 +231,16 @@ def _faces_by_dimension(
         found |= fresh
     levels: dict[int, list[frozenset[int]]] = {}
     for face in found:
-        levels.setdefault(_affine_rank([vertices[k] for k in face]), []).append(face)
+        levels.setdefault(affine_rank([vertices[k] for k in face]), []).append(face)
     return tuple(tuple(sorted(levels.get(d, ()), key=sorted)) for d in range(max(levels) + 1))
 
 
 def _certify(polytope: Polytope) -> None:
     """Prove the facet list complete: in a polytope's lattice two faces two ranks apart have exactly two between them.
 
-    Each listed facet is a true one. A missing neighbour of it would leave one of its ridges unlisted, and by induction
-    on the dimension the facet's own boundary would then fail the same property.
+    Each inequality holds for all points and is a facet of Q, the hull of the listed vertices. A missing neighbour of it
+    would leave one of its ridges unlisted, and by induction on the dimension the facet's own boundary would then fail
+    the same property. So the inequalities define Q, and all points lie in it.
     """
     empty: frozenset[int] = frozenset()
     levels = ((empty,), *polytope.faces)
@@ -239,7 +249,8 @@ def _certify(polytope: Polytope) -> None:
         for rank, level in enumerate(levels[1:])
         for upper in level
     }
-    complete = len(levels[-1]) == 1 and len(levels[1]) == len(polytope.vertices)
+    complete = len(levels) == polytope.dimension + 2 and len(levels[1]) == len(polytope.vertices)
+    complete &= len(levels[-1]) == 1 and (polytope.dimension == 0 or set(levels[-2]) == set(polytope.incidence))
     for rank, level in enumerate(levels[2:]):
         for upper in level:
             between = Counter(lowest for middle in below[upper] for lowest in below[middle])
@@ -258,7 +269,8 @@ def _independent_coordinates(points: Sequence[Point]) -> tuple[int, ...]:
     return tuple(next(c for c in range(len(points[0])) if reduced[row, c] != 0) for row in range(rank))
 
 
-def _affine_rank(points: Sequence[Sequence[Fraction | int]]) -> int:
+def affine_rank(points: Sequence[Sequence[Fraction | int]]) -> int:
+    """The dimension of the affine hull of points."""
     return integer_rank(_integer_differences(points))
 
 
