@@ -38,7 +38,7 @@ def draw_ode(curve: EffectiveODE) -> Figure:
         axes.set_xlabel("time nδ/d")
         axes.set_ylabel(f"{_KINDS[kind]} {kind}")
         if len(shown) <= _READABLE:
-            axes.legend(ncols=1 + (len(shown) > 4))
+            axes.legend(ncols=1 + (len(shown) > 4), frameon=False)
     return fig
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import sympy
@@ -36,7 +36,8 @@ class Sample:
     ``weights`` (S × N) sum to 1; ``arguments`` are the arrays (S × N, or S × 1) for compiled expressions; ``mean``
     (S × F) and ``local`` (S × L) are the stratum's mean of all fields and its localised coordinates of a; ``nodes``
     (N × D) and ``root`` (F × D) give every field as mean + root·node, a field that is not read by its regression on
-    those that are.
+    those that are, with ``residual`` (F × F) the covariance that this leaves. ``component`` (S) numbers the strata's
+    components.
     """
 
     weights: Array
@@ -45,6 +46,8 @@ class Sample:
     local: Array
     nodes: Array
     root: Array
+    residual: Array
+    component: NDArray[np.int64]
 
     def average(self, values: Array) -> float:
         """E[values], for an array S × N."""
@@ -87,6 +90,11 @@ class Quadrature:
             order = None
         noise_order = _exact_order(expressions, (task.e,)) or _NOISE_ORDER
         return cls(read, order, noise_order if task.label_noise > 0 else 1, task.is_smooth)
+
+    def squared(self) -> Quadrature:
+        """The plan for products of four of the expressions."""
+        order = None if self.exact_order is None else 2 * self.exact_order
+        return replace(self, exact_order=order, noise_order=2 * self.noise_order)
 
     def rule(self, level: int) -> GaussianRule:
         """Nodes for the standard normal vector behind the fields that are read, label noise last."""
@@ -132,15 +140,14 @@ def sample(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, leve
     gram, entries = full_gram(task, state), np.concatenate([state.p, state.s])
     covariance = task.noise * (gram - entries @ entries.T)
     strata = []
-    for component, law in zip(task.components, component_laws(task, laws), strict=True):
+    for place, (component, law) in enumerate(zip(task.components, component_laws(task, laws), strict=True)):
         mu = np.array(component.mean)
         rule = law.nodes(12 * 2 ** min(level // 2, 3)) if L else (np.zeros(0), np.zeros(0))
         for picks in itertools.product(range(len(rule[0])), repeat=L):
             x = rule[0][list(picks)]
             weight = component.weight * float(np.prod(rule[1][list(picks)]))
             fields = gram[:, K:] @ mu + tau * entries @ x
-            strata.append((weight, fields, mu @ state.s + tau * x, np.array(component.labels)))
-    mean, local, labels = (np.array([stratum[i] for stratum in strata]) for i in (1, 2, 3))
+            strata.append((weight, fields, mu @ state.s + tau * x, np.array(component.labels), place))
     rule_z = quadrature.rule(level)
     if len(strata) * len(rule_z.weights) > MOST_EVALUATIONS:
         raise BudgetError(
@@ -149,36 +156,30 @@ def sample(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, leve
             limit=f"{MOST_EVALUATIONS:.1e}",
             remedy="localise fewer coordinates, or take a law with few atoms",
         )
-    return _assemble(task, state, quadrature, rule_z, covariance, np.array([s[0] for s in strata]), mean, local, labels)
-
-
-def _assemble(
-    task: Task,
-    state: State,
-    quadrature: Quadrature,
-    rule: GaussianRule,
-    covariance: Array,
-    stratum_weights: Array,
-    mean: Array,
-    local: Array,
-    labels: Array,
-) -> Sample:
-    fields = len(covariance)
+    weights, mean, local, labels, number = (np.array(column) for column in zip(*strata, strict=True))
     read = list(quadrature.read)
-    root = np.zeros((fields, len(read) + 1))
-    # The symmetric square root moves continuously with the covariance, so the rule's error does too.
+    root = _root(covariance, read)
+    fluctuation = rule_z.nodes @ root.T
+    arrays = [mean[:, f, None] + (fluctuation[None, :, f] if f in read else 0.0) for f in range(len(gram))]
+    ones = np.ones((1, 1))
+    noise = math.sqrt(task.label_noise) * rule_z.nodes[None, :, -1]
+    arguments = (*arrays, *(b * ones for b in state.b), *(labels[:, [c]] for c in range(labels.shape[1])), noise)
+    residual = covariance - root @ root.T
+    return Sample(np.outer(weights, rule_z.weights), arguments, mean, local, rule_z.nodes, root, residual, number)
+
+
+def _root(covariance: Array, read: list[int]) -> Array:
+    """F × (D + 1): the fields on the standard normal vector behind those read, and 0 on the label noise.
+
+    The symmetric square root moves continuously with the covariance, so the rule's error does too.
+    """
+    root = np.zeros((len(covariance), len(read) + 1))
     values, vectors = np.linalg.eigh(covariance[np.ix_(read, read)])
-    values = np.clip(values, 0.0, None)
-    scale = np.sqrt(values)
+    scale = np.sqrt(np.clip(values, 0.0, None))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=values > _RANK * values.max(initial=1e-300))
     root[:, : len(read)] = covariance[:, read] @ (vectors * inverse) @ vectors.T
     root[read, : len(read)] = (vectors * scale) @ vectors.T
-    fluctuation = rule.nodes @ root.T
-    everywhere = [mean[:, f, None] + (fluctuation[None, :, f] if f in read else 0.0) for f in range(fields)]
-    ones = np.ones((1, 1))
-    noise = math.sqrt(task.label_noise) * rule.nodes[None, :, -1]
-    arguments = (*everywhere, *(b * ones for b in state.b), *(labels[:, [c]] for c in range(labels.shape[1])), noise)
-    return Sample(np.outer(stratum_weights, rule.weights), arguments, mean, local, rule.nodes, root)
+    return root
 
 
 def evaluator(task: Task, expressions: Sequence[sympy.Expr]) -> Callable[[Sample], list[Array]]:

@@ -62,7 +62,7 @@ class EffectiveODE:
         """A table: one row a time, one column a statistic; the other way round where there are many statistics."""
         head, rows = ("time", *self.names), [[f"{t:g}", *row] for t, row in zip(self.times, self._cells(), strict=True)]
         table = [head, *rows] if len(self.names) <= _WIDEST else [*zip(head, *rows, strict=True)]
-        lines = [f"{row[0]:>8} " + "".join(f"{cell:>10}" for cell in row[1:]) for row in table]
+        lines = [f"{row[0]:>8} " + " ".join(f"{cell:>10}" for cell in row[1:]) for row in table]
         about = f"{self.task.name}, δ = {self.task.step:g}: ODE limit in time nδ/d ({self.method})"
         return "\n".join([about, *lines, f"estimated error: {self.error.max():.1e}"])
 
