@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
@@ -64,11 +64,20 @@ def loss_series(loss: LossName, *, order: int) -> LossSeries:
     >>> print(loss_series("population", order=1).coefficients[0])
     1/2 p n sigma2^2 + 1/2 n^2 sigma2^2 + 1/2 n sigma2^2 - n sigma2
     """
-    if loss not in ("train", "population"):
-        raise InputError("loss", given=loss, expected="train or population", remedy="use --loss train")
+    check_loss(loss)
     check_order(order)
-    expected = expected_derivatives(AUTOENCODER, loss, order=order)
+    return from_expected(loss, expected_derivatives(AUTOENCODER, loss, order=order))
+
+
+def from_expected(loss: LossName, expected: Sequence[Laurent]) -> LossSeries:
+    """The series whose E D^s F are given: (pm)^s and the constant ½ taken out."""
     pm = Laurent.monomial({"p": 1, "m": 1}, VARIABLES)
     scaled = [pm**s * derivative for s, derivative in enumerate(expected)]
     scaled[0] = scaled[0] - Fraction(1, 2)
     return LossSeries(loss, tuple(scaled))
+
+
+def check_loss(loss: str) -> None:
+    """Raise ``InputError`` unless ``loss`` is ``train`` or ``population``."""
+    if loss not in ("train", "population"):
+        raise InputError("loss", given=loss, expected="train or population", remedy="use --loss train")

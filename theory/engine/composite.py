@@ -1,0 +1,179 @@
+"""A compiled plan for models whose matrices occur only as Gram matrices WᵀW: short words, packed into integers.
+
+In the autoencoder U occurs only as M = UᵀU and X only as S = XXᵀ. Where a declaration allows this for all its
+matrices, a ring is a bracelet of symmetric letters, half as long, and fits a machine word; merging and canonical forms
+then run on whole arrays of rings. The declaration alone decides: ``composite_plan`` returns ``None`` where it does not
+allow it, and the engine falls back on letters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.engine.derivatives import check_order
+from theory.engine.laurent import Exponents
+from theory.engine.model import MatrixModel, Space
+from theory.engine.packed import PackedWords, add_up
+from theory.engine.ring import Word
+
+_MACHINE_SAFE = 2**48
+"""Coefficients from here on are Python integers: one more derivative of smaller ones still fits 63 bits."""
+
+
+@dataclass(frozen=True)
+class Gram:
+    """The symmetric letter WᵀW or WWᵀ: its matrix, the space it acts on, and the one summed over inside."""
+
+    matrix: int
+    outer: Space
+    inner: Space
+
+
+@dataclass(frozen=True)
+class CompositePlan:
+    """A model over Gram letters: digit d of a packed word is ``letters[d]``.
+
+    The letter with the highest digit is eliminated first: untrained ones, of which the derivatives have fewest.
+    """
+
+    model: MatrixModel
+    letters: tuple[Gram, ...]
+    packed: PackedWords
+
+    @property
+    def outer(self) -> Space:
+        """The one space on which all letters act."""
+        return self.letters[0].outer
+
+    def pack(self, word: Word) -> int:
+        """The code of a ring, given by the letters of the model, up to rotation."""
+        turned = _from_outer(word, self.outer, self.model)
+        digit = {gram.matrix: d for d, gram in enumerate(self.letters)}
+        return self.packed.pack([digit[letter >> 1] for letter in turned[::2]])
+
+
+@dataclass(frozen=True)
+class PackedCombination:
+    """Σ scale · Π variable^exponents · Σ_k coefficients[k] Tr(codes[k]) over ``parts``, and a constant by exponents."""
+
+    scale: Fraction
+    parts: dict[Exponents, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+    constant: dict[Exponents, Fraction]
+
+
+def composite_plan(model: MatrixModel) -> CompositePlan | None:
+    """The plan, or ``None`` where a matrix also occurs outside a Gram letter, or a loss has products of traces.
+
+    >>> from theory.autoencoder.model import AUTOENCODER
+    >>> [(model_letter.matrix, model_letter.inner.name) for model_letter in composite_plan(AUTOENCODER).letters]
+    [(0, 'n'), (1, 'm')]
+    """
+    words = [word for loss in model.losses for rings in model.loss(loss.name) for word in rings]
+    if not words or any(len(rings) > 1 for loss in model.losses for rings in model.loss(loss.name)):
+        return None
+    for outer in model.spaces:
+        tilings = [_gram_letters(word, outer, model) for word in words]
+        matrices = {matrix for tiling in tilings if tiling for matrix in tiling}
+        square = any(model.matrices[matrix].rows == model.matrices[matrix].columns for matrix in matrices)
+        if None in tilings or square:
+            continue
+        letters = []
+        for matrix in sorted(matrices, key=lambda matrix: (not model.matrices[matrix].trained, matrix)):
+            declared = model.matrices[matrix]
+            letters.append(Gram(matrix, outer, declared.columns if declared.rows == outer else declared.rows))
+        return CompositePlan(model, tuple(letters), PackedWords(len(letters)))
+    return None
+
+
+def packed_derivatives(plan: CompositePlan, loss: str, *, order: int) -> tuple[PackedCombination, ...]:
+    """D⁰F … D^order F as in ``theory.engine.derivatives.derivatives``, over Gram letters.
+
+    With the letter C = WᵀW of a trained W, ⟨∇Tr(C A), ∇Tr(C B)⟩ = Tr(A (C B + C Bᵀ + B C + Bᵀ C)).
+    """
+    check_order(order)
+    openings = _openings(plan)
+    scale = Fraction(1, lcm(*(weight.denominator for rows in openings.values() for *_, weight in rows)))
+    result = [_pack_loss(plan, loss)]
+    for _ in range(order):
+        previous = result[-1]
+        following: dict[Exponents, list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]] = {}
+        for exponents, (codes, coefficients) in previous.parts.items():
+            for digit, rows in openings.items():
+                cut, rest = plan.packed.cut(codes, digit)
+                for shift, tail, weight in rows:
+                    key = tuple(i + j for i, j in zip(exponents, shift, strict=True))
+                    words = plan.packed.canonical(plan.packed.append(rest, tail))
+                    following.setdefault(key, []).append((words, coefficients[cut] * int(weight / scale)))
+        parts = {key: _gather(pieces) for key, pieces in following.items()}
+        result.append(PackedCombination(previous.scale * scale, parts, {}))
+    return tuple(result)
+
+
+def _gram_letters(word: Word, outer: Space, model: MatrixModel) -> list[int] | None:
+    """The matrices of the pairs W Wᵀ that tile a ring from a node in ``outer``, all acting on that space."""
+    turned = _from_outer(word, outer, model)
+    pairs = list(zip(turned[::2], turned[1::2], strict=False))
+    if 2 * len(pairs) != len(word) or any(a ^ b != 1 or model.left_space(a) != outer for a, b in pairs):
+        return None
+    return [letter >> 1 for letter, _ in pairs]
+
+
+def _from_outer(word: Word, outer: Space, model: MatrixModel) -> Word:
+    """The rotation by at most one letter that begins at a node in ``outer`` followed by a pair W Wᵀ."""
+    fits = model.left_space(word[0]) == outer and word[0] ^ word[1 % len(word)] == 1
+    return word if fits else word[1:] + word[:1]
+
+
+def _openings(plan: CompositePlan) -> dict[int, list[tuple[Exponents, int, Fraction]]]:
+    """For each trained digit C: what replaces a cut C, as (monomial, packed word C B or B C, weight)."""
+    driver = plan.model.loss(plan.model.train_loss)
+    openings: dict[int, list[tuple[Exponents, int, Fraction]]] = {}
+    for rings, factor in driver.items():
+        for word in rings:
+            code = np.array([plan.pack(word)])
+            for digit, gram in enumerate(plan.letters):
+                if not plan.model.matrices[gram.matrix].trained:
+                    continue
+                _, rest = plan.packed.cut(code, digit)
+                for opened in np.concatenate([rest, plan.packed.reverse(rest)]):
+                    letters = plan.packed.unpack(int(opened))
+                    for tail in (plan.packed.pack([digit, *letters]), plan.packed.pack([*letters, digit])):
+                        for exponents, coefficient in factor.terms.items():
+                            openings.setdefault(digit, []).append((exponents, tail, coefficient))
+    return {digit: _merge_rows(rows) for digit, rows in openings.items()}
+
+
+def _merge_rows(rows: list[tuple[Exponents, int, Fraction]]) -> list[tuple[Exponents, int, Fraction]]:
+    total: dict[tuple[Exponents, int], Fraction] = {}
+    for exponents, tail, weight in rows:
+        total[exponents, tail] = total.get((exponents, tail), Fraction(0)) + weight
+    return [(exponents, tail, weight) for (exponents, tail), weight in total.items() if weight]
+
+
+def _pack_loss(plan: CompositePlan, loss: str) -> PackedCombination:
+    combination = plan.model.loss(loss)
+    scale = Fraction(1, lcm(*(c.denominator for factor in combination.values() for c in factor.terms.values())))
+    constant: dict[Exponents, Fraction] = {}
+    pieces: dict[Exponents, list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]] = {}
+    for rings, factor in combination.items():
+        for exponents, coefficient in factor.terms.items():
+            if not rings:
+                constant[exponents] = constant.get(exponents, Fraction(0)) + coefficient
+                continue
+            code = plan.packed.canonical(np.array([plan.pack(rings[0])]))
+            pieces.setdefault(exponents, []).append((code, np.array([int(coefficient / scale)])))
+    return PackedCombination(scale, {key: _gather(rows) for key, rows in pieces.items()}, constant)
+
+
+def _gather(
+    pieces: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    codes, coefficients = add_up(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+    if len(coefficients) and max(abs(int(coefficients.max())), abs(int(coefficients.min()))) >= _MACHINE_SAFE:
+        return codes, coefficients.astype(object)
+    return codes, coefficients

@@ -1,0 +1,177 @@
+"""Planar expectation: the non-crossing pairings alone, for which traces factorise. [P] §4.
+
+For the first edge W of a trace only contractions that split it survive, φ(W A Wᵀ B) → φ(A) φ(B); every twist or
+handle, and every pair that joins two traces, loses nodes. So a word's value is a polynomial of the values of shorter
+words, each computed once, and states with several traces do not occur.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_poly
+
+from theory.engine.composite import CompositePlan, PackedCombination, composite_plan, packed_derivatives
+from theory.engine.derivatives import derivatives
+from theory.engine.laurent import Exponents, Laurent
+from theory.engine.model import Combination, MatrixModel, Space
+from theory.engine.ring import Word, canonical
+
+
+def expectation(combination: Combination, *, model: MatrixModel) -> Laurent:
+    """The planar part of E of a combination of products of rings.
+
+    >>> from theory.autoencoder.model import AUTOENCODER
+    >>> one = Laurent.constant(1, AUTOENCODER.variables)
+    >>> print(expectation({(AUTOENCODER.word("U' U U' U"),): one}, model=AUTOENCODER))
+    p^2 n sigma2^2 + p n^2 sigma2^2
+    """
+    values = _LetterValues(model)
+    result = Laurent.constant(0, model.variables)
+    for rings, factor in combination.items():
+        value = values.one
+        for word in rings:
+            value = value * values.word(word)
+        result = result + factor * values.laurent(value)
+    return result
+
+
+def planar_derivatives(model: MatrixModel, loss: str, *, order: int) -> tuple[Laurent, ...]:
+    """The planar parts of E D⁰F … E D^order F: see ``theory.engine.series.expected_derivatives``.
+
+    >>> from theory.autoencoder.model import AUTOENCODER
+    >>> print(planar_derivatives(AUTOENCODER, "population", order=0)[0])
+    1/2 p n sigma2^2 + 1/2 n^2 sigma2^2 - n sigma2 + 1/2
+    """
+    plan = composite_plan(model)
+    if plan is None:
+        return tuple(expectation(combination, model=model) for combination in derivatives(model, loss, order=order))
+    return _planar_gram(plan, packed_derivatives(plan, loss, order=order))
+
+
+def _planar_gram(plan: CompositePlan, combinations: tuple[PackedCombination, ...]) -> tuple[Laurent, ...]:
+    longest = max((code.bit_length() for c in combinations for codes, _ in c.parts.values() for code in codes.tolist()))
+    values = _GramValues(plan, degree=longest // plan.packed.bits)
+    result = []
+    for packed in combinations:
+        total = Laurent(plan.model.variables, packed.constant)
+        for exponents, (codes, coefficients) in packed.parts.items():
+            sums: dict[tuple[int, ...], fmpz_poly] = {}
+            for code, coefficient in zip(codes.tolist(), coefficients.tolist(), strict=True):
+                counts = values.counts(code)
+                sums[counts] = sums.get(counts, fmpz_poly()) + values.word(code) * coefficient
+            factor = Laurent(plan.model.variables, {exponents: packed.scale})
+            for counts, value in sums.items():
+                total = total + values.laurent(value, counts) * factor
+        result.append(total)
+    return tuple(result)
+
+
+class _LetterValues:
+    """Planar values of words in the matrices and their transposes."""
+
+    def __init__(self, model: MatrixModel) -> None:
+        self.model = model
+        self.context = fmpq_mpoly_ctx.get(list(model.variables), Ordering.lex)
+        self.zero: fmpq_mpoly = self.context.constant(0)
+        self.one: fmpq_mpoly = self.context.constant(1)
+        generators = dict(zip(model.variables, self.context.gens(), strict=True))
+        self.sizes = {space: generators[space.name] for space in model.spaces}
+        self.variances = [
+            generators[matrix.variance]
+            if isinstance(matrix.variance, str)
+            else self.one * _fmpq(Fraction(matrix.variance))
+            for matrix in model.matrices
+        ]
+        self._known: dict[Word, fmpq_mpoly] = {}
+
+    def laurent(self, value: fmpq_mpoly) -> Laurent:
+        terms: dict[Exponents, Fraction] = {
+            tuple(int(e) for e in exponents): Fraction(int(c.p), int(c.q)) for exponents, c in value.to_dict().items()
+        }
+        return Laurent(self.model.variables, terms)
+
+    def word(self, word: Word) -> fmpq_mpoly:
+        word = canonical(word)
+        if word not in self._known:
+            self._known[word] = self._split(word)
+        return self._known[word]
+
+    def _split(self, word: Word) -> fmpq_mpoly:
+        edge, rest = word[0], word[1:]
+        total = self.zero
+        for i, letter in enumerate(rest):
+            if letter == edge ^ 1:
+                inside = self._open(rest[:i], self.model.right_space(edge))
+                total += inside * self._open(rest[i + 1 :], self.model.left_space(edge))
+        return total * self.variances[edge >> 1]
+
+    def _open(self, word: Word, space: Space) -> fmpq_mpoly:
+        return self.word(word) if word else self.sizes[space]
+
+
+class _GramValues:
+    """Planar values of packed words: φ(C A) = inner φ(A) + Σ_{A = B C D} φ(D) φ(B C), variances left out.
+
+    Every pairing of a word leaves one node more than it has pairs, and one variance a pair; so it is enough to keep
+    the exponents of the inner sizes. They are packed into one: the i-th inner size is x^(base^i).
+    """
+
+    def __init__(self, plan: CompositePlan, *, degree: int) -> None:
+        self._plan = plan
+        self._bits = plan.packed.bits
+        self._base = degree + 1
+        self._sizes = [fmpz_poly([0] * self._base**i + [1]) for i in range(len(plan.letters))]
+        self._known: dict[int, fmpz_poly] = {1: fmpz_poly([1])}
+
+    def counts(self, code: int) -> tuple[int, ...]:
+        """How often each letter occurs."""
+        letters = self._plan.packed.unpack(code)
+        return tuple(letters.count(digit) for digit in range(len(self._sizes)))
+
+    def word(self, code: int) -> fmpz_poly:
+        """The value of a word, at outer size 1 and variances 1."""
+        known = self._known.get(code)
+        if known is not None:
+            return known
+        ring = self._plan.packed.canonical_one(code)
+        known = self._known.get(ring)
+        if known is None:
+            known = self._known[ring] = self._split(ring)
+        if ring != code:
+            self._known[code] = known
+        return known
+
+    def laurent(self, value: fmpz_poly, counts: tuple[int, ...]) -> Laurent:
+        """The value with outer size and variances restored."""
+        plan = self._plan
+        variance = Laurent.constant(1, plan.model.variables)
+        for gram, count in zip(plan.letters, counts, strict=True):
+            variance = variance * plan.model.variances[gram.matrix] ** count
+        total = Laurent.constant(0, plan.model.variables)
+        for packed_exponent, coefficient in enumerate(value.coeffs()):
+            if coefficient:
+                powers: dict[str, int] = {}
+                left, outer = packed_exponent, sum(counts) + 1
+                for gram in plan.letters:
+                    left, power = divmod(left, self._base)
+                    powers[gram.inner.name] = powers.get(gram.inner.name, 0) + power
+                    outer -= power
+                powers[plan.outer.name] = powers.get(plan.outer.name, 0) + outer
+                total = total + Laurent.monomial(powers, plan.model.variables, int(coefficient))
+        return total * variance
+
+    def _split(self, code: int) -> fmpz_poly:
+        bits, mask = self._bits, (1 << self._bits) - 1
+        below = code.bit_length() - 1 - bits
+        digit = code >> below & mask
+        rest = (1 << below) | (code & ((1 << below) - 1))
+        total = self._sizes[digit] * self.word(rest)
+        for at in range(0, below, bits):
+            if rest >> at & mask == digit:
+                total += self.word((1 << at) | (rest & ((1 << at) - 1))) * self.word(rest >> at)
+        return total
+
+
+def _fmpq(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
