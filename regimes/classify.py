@@ -8,7 +8,7 @@ from fractions import Fraction
 from regimes.atlas import ATLAS
 from regimes.faces import Face
 from regimes.prism import SIZE_NAMES, VERTICES
-from regimes.scaling import Scaling
+from regimes.scaling import Scaling, power
 
 _MEANING = {
     "R": "target term",
@@ -115,19 +115,6 @@ def classify(scaling: Scaling) -> Classification:
         solution=ATLAS[face.name].solution,
         warnings=(*_size_warnings(scaling), *_tie_warnings(scaling)),
     )
-
-
-def power(exponent: Fraction) -> str:
-    """A power of N as text.
-
-    >>> power(Fraction(0)), power(Fraction(1)), power(Fraction(-1, 2))
-    ('1', 'N', 'N^(-1/2)')
-    """
-    if exponent == 0:
-        return "1"
-    if exponent == 1:
-        return "N"
-    return f"N^{exponent}" if exponent.denominator == 1 and exponent > 0 else f"N^({exponent})"
 
 
 def _size_warnings(scaling: Scaling) -> list[str]:

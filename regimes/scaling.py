@@ -103,7 +103,31 @@ class Scaling:
         return {name: str(exponent) for name, exponent in zip(SIZE_NAMES, self.exponents, strict=True)}
 
     def __str__(self) -> str:
-        return ", ".join(
-            f"{symbol} = N^{exponent}" if exponent.denominator == 1 else f"{symbol} = N^({exponent})"
-            for symbol, exponent in zip(("p", "n", "m", "σ²"), self.exponents, strict=True)
-        )
+        symbols = ("p", "n", "m", "σ²")
+        return ", ".join(f"{name} = {power(exponent)}" for name, exponent in zip(symbols, self.exponents, strict=True))
+
+
+def power(exponent: Fraction) -> str:
+    """A power of N as text.
+
+    >>> power(Fraction(0)), power(Fraction(1)), power(Fraction(-1, 2))
+    ('1', 'N', 'N^(-1/2)')
+    """
+    if exponent == 0:
+        return "1"
+    if exponent == 1:
+        return "N"
+    return f"N^{exponent}" if exponent.denominator == 1 and exponent > 0 else f"N^({exponent})"
+
+
+def representative(face: Face) -> Scaling:
+    """A scaling inside the face's cone, with p, n and m all growing.
+
+    >>> from regimes.faces import parse_face
+    >>> print(representative(parse_face("mean-field")))
+    p = N^3, n = N^4, m = N^3, σ² = N^(-4)
+    """
+    top = 0 if "R" in face.triangle else 1
+    wide, narrow = (top if letter in face.triangle else top - 1 for letter in "NP")  # exponents of σ²n and σ²p
+    data = 3 + ("m" in face.segment) - ("p" in face.segment)
+    return Scaling(p=3, n=3 + wide - narrow, m=data, sigma2=narrow - 3)

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ringprism.commands.claims import claims
+from ringprism.commands.classify import classify
 from ringprism.commands.limit import limit
 from ringprism.commands.sgd_simulate import sgd
 from ringprism.commands.simulate import simulate
@@ -34,6 +35,7 @@ def _root(
         print(context.get_help())
 
 
+app.command()(classify)
 app.command()(claims)
 app.command()(limit)
 app.command()(simulate)

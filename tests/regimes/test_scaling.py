@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regimes.faces import FACES, face_of_vertices
-from regimes.scaling import Scaling, parse_exponent
+from regimes.faces import FACES, Face, face_of_vertices
+from regimes.scaling import Scaling, parse_exponent, representative
 from theory.errors import InputError
 
 EXPONENTS = st.fractions(min_value=-3, max_value=3, max_denominator=4)
@@ -50,9 +50,11 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("face", FACES, ids=lambda face: face.name)
-def test_every_face_is_named_from_exponents(face: object) -> None:
-    name = str(face)
-    assert Scaling(*INSIDE[name]).face().name == name
+def test_every_face_is_named_from_exponents(face: Face) -> None:
+    assert Scaling(*INSIDE[face.name]).face() == face
+    inside = representative(face)
+    assert inside.face() == face
+    assert min(inside.p, inside.n, inside.m) > 0
 
 
 @given(p=EXPONENTS, n=EXPONENTS, m=EXPONENTS, sigma2=EXPONENTS)
