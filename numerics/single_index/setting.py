@@ -69,6 +69,10 @@ class Setting:
         """Whether f(−x) = f(x), so that −v_0 is as good an answer as v_0."""
         return bool(sympy.expand(self.link.expression.subs(X, -X) - self.link.expression) == 0)
 
+    def describe(self) -> str:
+        """The setting in one line."""
+        return f"f = {self.link}, λ = {self.lam:g}, η1 = {self.eta1:g}, Var ε = {self.noise:g}, d = {self.d}"
+
     def succeeds(self, m1: float, target: float) -> bool:
         """Whether an overlap counts as found: m_1 ≥ ``target``, or |m_1| ≥ ``target`` for an even link."""
         return (abs(m1) if self.even else m1) >= target

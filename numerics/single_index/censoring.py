@@ -1,0 +1,98 @@
+"""Medians and slopes of times that were not always reached."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from theory.errors import InputError
+
+_LEAST_ERROR = 1e-3
+"""No median is trusted to better than this, relatively, when slopes are fitted."""
+
+
+@dataclass(frozen=True)
+class Median:
+    """A median of times, of which ``censored`` out of ``count`` were not reached within ``bound``.
+
+    ``value`` and ``stderr`` are None where half the times or more are censored: the median is then only known to
+    exceed ``bound``. ``log_stderr`` is the error of its logarithm.
+    """
+
+    value: float | None
+    log_stderr: float | None
+    censored: int
+    count: int
+    bound: int
+
+    @property
+    def stderr(self) -> float | None:
+        """Standard error of the median, from that of its logarithm."""
+        return None if self.value is None or self.log_stderr is None else self.value * self.log_stderr
+
+
+def median(times: Sequence[int | None], bound: int) -> Median:
+    """The median of positive times, None standing for a time beyond ``bound``.
+
+    All runs stop at the same ``bound``, so the estimate of Kaplan and Meier is the order statistic itself with the
+    censored times last: no censored time enters as a number. The error is Woodruff's: half the distance between the
+    order statistics √n/2 ranks below and above (the part below only, where the one above is censored).
+
+    >>> result = median([3, 1, None, 2, 5], bound=10)
+    >>> result.value, round(result.log_stderr, 3), result.censored
+    (3, 0.487, 1)
+    >>> median([3, None, None], bound=10).value is None
+    True
+
+    Raises ``InputError`` for no times at all.
+    """
+    if not times:
+        raise InputError("times", given=list(times), expected="at least one", remedy="run more replicas")
+    logs = sorted(math.inf if time is None else math.log(max(time, 1)) for time in times)
+    count = len(logs)
+    censored = sum(time is None for time in times)
+    middle = (logs[(count - 1) // 2] + logs[count // 2]) / 2
+    if math.isinf(middle):
+        return Median(None, None, censored, count, bound)
+    ranks = np.clip((count - 1) / 2 + math.sqrt(count) / 2 * np.array([-1, 1]), 0, count - 1)
+    below = float(np.interp(ranks[0], range(count), logs))
+    above = math.inf if math.isinf(logs[math.ceil(ranks[1])]) else float(np.interp(ranks[1], range(count), logs))
+    error = middle - below if math.isinf(above) else (above - below) / 2
+    return Median(round(math.exp(middle)), error, censored, count, bound)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A slope d log y / d log x with its standard error; both None where fewer than two points could be used."""
+
+    value: float | None
+    stderr: float | None
+
+
+def fit_slope(dims: Sequence[int], medians: Sequence[Median]) -> Slope:
+    """Least squares of log median against log d, weighted by the medians' errors; unreached medians are left out.
+
+    The error is enlarged by √(χ²/(points − 2)) where the points scatter more than their errors say.
+
+    >>> slope = fit_slope([10, 100], [Median(5, 0.1, 0, 9, 99), Median(500, 0.1, 0, 9, 999)])
+    >>> round(slope.value, 6), round(slope.stderr, 6)
+    (2.0, 0.061419)
+    """
+    points = [
+        (math.log(d), math.log(m.value), max(m.log_stderr or 0.0, _LEAST_ERROR))
+        for d, m in zip(dims, medians, strict=True)
+        if m.value is not None
+    ]
+    if len({x for x, _, _ in points}) < 2:
+        return Slope(None, None)
+    x, y, error = np.array(points).T
+    weights = error**-2
+    centre = np.average(x, weights=weights)
+    information = float(np.sum(weights * (x - centre) ** 2))
+    slope = float(np.sum(weights * (x - centre) * y) / information)
+    residual = y - np.average(y, weights=weights) - slope * (x - centre)
+    scatter = float(np.sum(weights * residual**2)) / (len(x) - 2) if len(x) > 2 else 1.0
+    return Slope(slope, math.sqrt(max(1.0, scatter) / information))

@@ -1,0 +1,166 @@
+"""What theory says of sample complexity: exponents in d, step sizes, and the ODE at finite d. [S] §3, §4; [O] Thm 1.3
+
+With samples counted by n, SGD of step δ/d follows dm/dn = −(δ/d)[∇^sphΦ + ½δE[c²]m]: the second term is what dividing
+by the norm costs, since ‖X − (δ/d)g‖² ≈ 1 + (δ²/d)c². It must not beat the signal, which is of order m^{k−1} at
+information exponent k; so δ ≲ m_0^{k−2} from overlap m_0, and N ~ (d/δ)m_0^{2−k} ~ d m_0^{−2(k−2)}.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.integrate import LSODA
+
+from numerics.single_index.setting import Setting
+from numerics.single_index.starts import Overlaps, Start
+from theory.errors import InputError
+from theory.single_index.exponent import information_exponent
+from theory.single_index.taylor import variance_slope
+from theory.single_index.trap import trap
+
+NORM_SHARE = 0.5
+"""How much of the signal the normalisation drift may take, at its worst point on the way to the target."""
+
+_NODES = 32
+_MOST_ODE_STEPS = 4000
+_LOST = 1e-3
+
+
+def theory_exponent(setting: Setting, start: Start) -> float | None:
+    """α in N* ~ d^α (up to logarithms); None where the start is trapped and N* grows faster than any power.
+
+    From overlap d^{−ζ}: 1 + 2ζ(k−2) for k ≥ 3, hence k − 1 from a random start; 1 for a warm start, for k ≤ 2, and
+    where a spike's variance term is unstable, V′(1) < 0. A trap needs λ > 0, η_1 = 1.
+
+    >>> from theory.single_index.link import Link
+    >>> from numerics.single_index.starts import parse_start
+    >>> plain = Setting(Link.parse("He(4, x)"), lam=0.0, eta1=1.0, d=1000)
+    >>> [theory_exponent(plain, parse_start(text)) for text in ("random", "transfer:0.25", "0.5,0")]
+    [3.0, 2.0, 1.0]
+    """
+    k = information_exponent(setting.link).exponent
+    decay = _decay(setting, start)
+    if decay == 0 or k <= 2:
+        return 1.0
+    if setting.lam > 0:
+        if setting.eta1 == 1 and trap(setting.link, lam=setting.lam).trapped:
+            return None
+        if float(variance_slope(setting.link)) < 0:
+            return 1.0
+    return 1.0 + 2.0 * decay * (k - 2)
+
+
+def choose_steps(setting: Setting, start: Start, dims: Sequence[int], target: float) -> tuple[float, ...]:
+    """The steps δ/d for each dimension: δ = c·m_0^{k−2}, one c for all.
+
+    c is the largest with which, at every dimension, the normalisation drift ½δE[c²]‖m‖ stays below ``NORM_SHARE`` of
+    the signal ‖∇^sphΦ‖ along the population flow from the start's typical overlaps to the target.
+    """
+    power = max(information_exponent(setting.link).exponent - 2, 0) if _decay(setting, start) > 0 else 0
+    settings = [replace(setting, d=d) for d in dims]
+    overlaps = [math.hypot(*start.typical(one)) for one in settings]
+    factor = min(
+        _largest_delta(one, start.typical(one), target) / m0**power for one, m0 in zip(settings, overlaps, strict=True)
+    )
+    return tuple(factor * m0**power / d for m0, d in zip(overlaps, dims, strict=True))
+
+
+def ode_samples(setting: Setting, begin: Overlaps, step: float, target: float) -> float | None:
+    """The number of samples after which the ODE above, its normalisation term included, reaches the target.
+
+    None where it never does: it is trapped, or the step is too large for the signal.
+
+    >>> from theory.single_index.link import Link
+    >>> setting = Setting(Link.parse("x**3-3*x"), lam=0.0, eta1=1.0, d=1000)
+    >>> round(ode_samples(setting, (0.1, 0.0), 1e-12, 0.5) * 1e-12 * 36, 3)    # ∫ dm/(m²(1−m²)), 0.1 to 0.5
+    8.449
+    """
+    before: tuple[float, float] | None = None
+    for time, m1, _ in _follow(setting, begin, step * setting.d):
+        height = abs(m1) if setting.even else m1
+        if height >= target:
+            if before is None:
+                return 0.0
+            share = (target - before[1]) / (height - before[1])
+            return (before[0] + share * (time - before[0])) / step
+        before = time, height
+    return None
+
+
+def noise_strength(setting: Setting, m1: float, m2: float) -> float:
+    """E[c²] for c = 2(f(z) − y)f′(z), by Gauss–Hermite quadrature; exact for polynomial links up to degree 16.
+
+    >>> from theory.single_index.link import Link
+    >>> noise_strength(Setting(Link.parse("x"), lam=0.0, eta1=1.0, d=10), 0.0, 0.0)
+    8.0
+    """
+    _, A, C = (float(x) for x in setting.loss.fields(m1, m2))
+    nodes, weights = _hermite_rule()
+    z = math.sqrt(A) * nodes[:, None]
+    label = C / A * z + math.sqrt(max(0.0, setting.loss.B - C * C / A)) * nodes[None, :]
+    slope = setting.link.derivative(z)
+    squares = ((setting.link.value(z) - setting.link.value(label)) ** 2 + setting.noise) * slope**2
+    return float(round(4 * (weights @ squares @ weights), 12))
+
+
+def _largest_delta(setting: Setting, begin: Overlaps, target: float) -> float:
+    """The smallest along the way of NORM_SHARE · 2‖∇^sphΦ‖ / (E[c²]‖m‖); at the start alone, if there is no way."""
+    largest: list[float] = []
+    for _, m1, m2 in _follow(setting, begin, 0.0):
+        norm, signal = math.hypot(m1, m2), math.hypot(*_spherical(setting, m1, m2))
+        cost = noise_strength(setting, m1, m2) * norm
+        if cost > 0:
+            largest.append(NORM_SHARE * 2 * signal / cost)
+        if (abs(m1) if setting.even else m1) >= target:
+            return min(largest, default=1.0)
+    if not largest or largest[0] <= 0:
+        raise InputError(
+            "start",
+            given=begin,
+            expected="a start at which the population gradient does not vanish",
+            remedy="move the start, or give --step",
+        )
+    return largest[0]
+
+
+def _follow(setting: Setting, begin: Overlaps, delta: float) -> Iterator[tuple[float, float, float]]:
+    """(t, m_1, m_2) along dm/dt = −∇^sphΦ − ½δE[c²]m, as the solver steps, until nothing more will happen."""
+
+    def velocity(_time: float, m: np.ndarray) -> np.ndarray:
+        m = m / max(1.0, float(np.linalg.norm(m)))
+        drift = 0.5 * delta * noise_strength(setting, m[0], m[1]) if delta else 0.0
+        return -np.array(_spherical(setting, m[0], m[1])) - drift * m
+
+    begun = math.hypot(*begin)
+    yield 0.0, *begin
+    solver = LSODA(velocity, 0.0, np.array(begin), 1e15, rtol=1e-7, atol=1e-10 * begun)
+    for _ in range(_MOST_ODE_STEPS):
+        solver.step()
+        m1, m2 = float(solver.y[0]), float(solver.y[1])
+        yield float(solver.t), m1, m2
+        if solver.status != "running" or math.hypot(m1, m2) < _LOST * begun:
+            return
+
+
+def _spherical(setting: Setting, m1: float, m2: float) -> tuple[float, float]:
+    first, second = setting.loss.spherical_gradient(m1, m2)
+    return float(first), float(second)
+
+
+def _decay(setting: Setting, start: Start) -> float:
+    """ζ, a principal component below its threshold being no better than a random start."""
+    from numerics.single_index.starts import PcaStart
+
+    if isinstance(start, PcaStart) and start.limit(setting) == 0:
+        return 0.5
+    return start.decay
+
+
+@lru_cache(maxsize=1)
+def _hermite_rule() -> tuple[np.ndarray, np.ndarray]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    return nodes, weights / weights.sum()
