@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from regimes.faces import FACES, Face
+from regimes.scaling import Scaling
 from theory.limits.solution import LimitSolution
 from theory.limits.table import SOLUTIONS
 
@@ -44,6 +45,21 @@ class AtlasEntry:
             return winners, r"m \sim p"
         (kept,) = self.face.segment
         return winners, rf"{kept} \gg {_OUTSIDE[kept]}"
+
+    @property
+    def scaling(self) -> Scaling:
+        """A scaling inside the cone, with every small ratio of the face of order 1/N (or smaller).
+
+        >>> str(ATLAS["mean-field"].scaling)
+        'p = N^1, n = N^2, m = N^1, σ² = N^-2'
+        """
+        triangle, segment = self.face.triangle, self.face.segment
+        p = 2 if "p" in segment and len(segment) == 1 else 1
+        if "P" in triangle and "N" not in triangle:
+            p = 2
+        m = p if len(segment) == 2 else p + 1 if "m" in segment else p - 1
+        n = p if {"N", "P"} <= triangle else p + 1 if "N" in triangle else p - 1 if "P" in triangle else p
+        return Scaling(p, n, m, -max(n, p) + (0 if len(triangle & {"R"}) else 1) - (triangle == {"R"}))
 
     @property
     def time_scale(self) -> str:

@@ -13,6 +13,7 @@ from regimes.atlas import ATLAS
 from regimes.faces import Face, parse_face
 from theory.autoencoder.sizes import Sizes
 from theory.errors import InputError
+from theory.limits.correction import ORDER, correction
 from theory.limits.free import algebra_curves
 from theory.limits.solution import LimitSolution, Ratios
 from theory.times import time_grid
@@ -92,7 +93,8 @@ def limit(
     """The limit solution of a face, read at actual sizes. [P] §4.
 
     ``face`` is a ``Face``, a regime's name or a vertex set; ``times`` increase from 0 or later; ``eta`` is the learning
-    rate. ``corrected`` adds the first 1/N term of the genus expansion, resummed. ``degree`` fixes the degree of words
+    rate. ``corrected`` adds the first 1/N term of the genus expansion, resummed (and, on
+    faces without R, the ½ that their limit drops). ``degree`` fixes the degree of words
     on the faces ``free`` and ``interior``, which otherwise grows until the answer settles; these may take seconds, and
     then report to ``progress(finished, total)``.
 
@@ -119,14 +121,26 @@ def limit(
         )
     else:
         curves = solution.curves(ratios, at)
+    train, population, error = curves
+    if corrected:
+        scaling = ATLAS[place.name].scaling
+        weights = dict(zip(("p", "n", "m", "sigma2"), scaling.exponents, strict=True))
+        change = correction(sizes, at, eta=eta, weights=weights, target=solution.has_target, progress=progress)
+        half = 0.0 if solution.has_target else 0.5
+        train, population, error = (
+            train + change.train + half,
+            population + change.population + half,
+            error + change.error,
+        )
+        method = f"{method}; first 1/N correction by Padé approximants of its series to order {ORDER}"
     return LimitCurves(
         face=place,
         sizes=sizes,
         eta=float(eta),
         times=grid,
-        train=_floats(curves.train),
-        population=_floats(curves.population),
-        error_estimate=_floats(curves.error),
+        train=_floats(train),
+        population=_floats(population),
+        error_estimate=_floats(error),
         method=method,
         corrected=corrected,
     )

@@ -36,7 +36,7 @@ def closed_form(q: mp.mpf, ratio: float, scale: float, *, target: bool, digits: 
     """L(t) from the Marchenko–Pastur resolvent at −1/q, in ``digits`` decimal digits beyond those that cancel. [P] §4.
 
     >>> float(closed_form(mp.mpf(1), 1.0, 1.0, target=True, digits=20))
-    0.1055728090000841
+    0.1583592135001262
     """
     if q == 0:
         second = mp.mpf(scale) ** 2 * (ratio + mp.mpf(ratio) ** 2) / 2
