@@ -84,6 +84,15 @@ class Complexity:
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
+    def to_latex(self) -> str:
+        """The table, for a paper."""
+        rows = []
+        for d, step, m in zip(self.dims, self.steps, self.medians, strict=True):
+            value = f"> {m.bound:.3g}" if m.value is None else rf"{m.value:.4g} \pm {m.stderr:.2g}"
+            rows.append(rf"{d} & {value} & {m.censored}/{m.count} & {step:.3g} \\")
+        head = "d & N^* & \\text{censored} & \\delta/d \\\\ \\hline"
+        return "\n".join(["\\begin{array}{rrrr}", head, *rows, "\\end{array}"])
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was chosen for the user, and what a number does not say."""

@@ -14,6 +14,7 @@ from numerics.single_index.batches import Plan
 from numerics.single_index.chains import Method, Runs, run_chains
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import PcaStart, Start
+from theory.errors import InputError
 
 SUCCESS = 0.9
 """An end with m_1 (|m_1| for an even link) from here on counts as success unless another target is given."""
@@ -67,6 +68,12 @@ class Training:
             "method": self.method,
         }
 
+    def to_latex(self) -> str:
+        """Refused: a list of runs is no formula."""
+        raise InputError(
+            "format", given="latex", expected="text or json for simulated runs", remedy="use --format json"
+        )
+
     def to_text(self) -> str:
         """The setting, the start as drawn, and the ends."""
         setting, plan = self.setting, self.plan
@@ -74,7 +81,7 @@ class Training:
         hits = [hit for hit in self.hits if hit is not None]
         lines = [
             setting.describe(),
-            f"{plan.steps} steps of {plan.step:g}, δ = {plan.step * setting.d:.3g}; {self.method} method, seed {self.seed}",
+            f"{plan.steps} steps of {plan.step:g} (δ = {plan.step * setting.d:.3g}), {self.method}, seed {self.seed}",
             f"start {self.start.text}: m1 = {_spread(self.starts[:, 0])}, m2 = {_spread(self.starts[:, 1])}",
             *_about_start(setting, self.start, self.starts),
             f"end: m1 = {_spread(self.ends[:, 0])}, m2 = {_spread(self.ends[:, 1])}",
