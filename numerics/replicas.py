@@ -99,10 +99,14 @@ class Run(Sequence[Values]):
 
     def mean(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Mean over the replicas, and its standard error (NaN for a single replica: it has none)."""
-        sample = self.stack(name)
-        if len(sample) == 1:
-            return sample[0], np.full(sample.shape[1:], math.nan)
-        return sample.mean(axis=0), sample.std(axis=0, ddof=1) / math.sqrt(len(sample))
+        return mean_and_error(self.stack(name))
+
+
+def mean_and_error(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the rows, and its standard error (NaN for a single row)."""
+    if len(sample) == 1:
+        return sample[0], np.full(sample.shape[1:], math.nan)
+    return sample.mean(axis=0), sample.std(axis=0, ddof=1) / math.sqrt(len(sample))
 
 
 def run_replicas(

@@ -14,7 +14,7 @@ from numerics.flow.draw import draw
 from numerics.flow.formulation import Formulation, choose, follow, refuse_beyond
 from numerics.flow.integrate import Losses, gradient_descent, gradient_flow
 from numerics.flow.problem import Problem
-from numerics.replicas import Experiment, Failure, Json, Progress, Values, run_replicas
+from numerics.replicas import Experiment, Failure, Json, Progress, Values, mean_and_error, run_replicas
 from theory.autoencoder.sizes import Sizes
 from theory.errors import InputError
 from theory.times import time_grid
@@ -38,6 +38,11 @@ class Estimate:
     mean: np.ndarray
     stderr: np.ndarray
 
+    @classmethod
+    def of(cls, sample: np.ndarray) -> Estimate:
+        """The estimate from a sample with one row a replica."""
+        return cls(*mean_and_error(sample))
+
     def to_json(self) -> dict[str, list[float | None]]:
         """Lists of numbers; a standard error that is not there is null."""
         return {"mean": _numbers(self.mean), "stderr": _numbers(self.stderr)}
@@ -47,7 +52,9 @@ class Estimate:
 class Simulation:
     """Train and population loss over time, averaged over ``replicas`` draws of U(0) and X.
 
-    ``formulation`` says in which coordinates the flow was followed, ``failures`` which replicas gave no result and why.
+    ``train_change`` and ``population_change`` are the changes since the first time, with the standard errors of the
+    differences within each replica: far smaller than those of the losses, which share their start. ``formulation`` says
+    in which coordinates the flow was followed, ``failures`` which replicas gave no result and why.
     """
 
     sizes: Sizes
@@ -55,6 +62,8 @@ class Simulation:
     eta: float
     train: Estimate
     population: Estimate
+    train_change: Estimate
+    population_change: Estimate
     replicas: int
     seed: int
     method: str
@@ -70,6 +79,8 @@ class Simulation:
             "train": self.train.to_json(),
             "population": self.population.to_json(),
             "replicas": self.replicas,
+            "train_change": self.train_change.to_json(),
+            "population_change": self.population_change.to_json(),
             "sizes": self.sizes.to_json(),
             "eta": self.eta,
             "seed": self.seed,
@@ -113,11 +124,13 @@ def simulate(
     store: Store | str | Path | None = None,
     dask: str | None = None,
     force: bool = False,
+    name: str = "simulate",
 ) -> Simulation:
     """Follow the flow from ``replicas`` independent draws of U(0) and X; mean losses with standard errors. [P] §2.
 
     ``method="descent"`` makes gradient-descent steps of length ``step`` (in units of time) in place of the flow. The
-    result depends on the seed alone, not on ``workers``, ``dask`` or what of it was found in ``store``.
+    result depends on the seed alone, not on ``workers``, ``dask`` or what of it was found in ``store``, where its
+    replicas are kept under ``name``: a store holds one set of parameters under each.
 
     Raises ``InputError`` for unusable arguments, ``BudgetError`` for sizes that do not fit in memory or would take most
     of a day (``force=True`` to go on).
@@ -140,7 +153,7 @@ def simulate(
     formulation = _formulation(parameters)
     refuse_beyond(formulation, replicas=replicas, workers=workers, force=force)
     run = run_replicas(
-        Experiment("simulate", parameters, replica),
+        Experiment(name, parameters, replica),
         replicas=replicas,
         seed=seed,
         workers=workers,
@@ -154,8 +167,10 @@ def simulate(
         sizes=sizes,
         times=grid,
         eta=float(eta),
-        train=Estimate(*run.mean("train")),
-        population=Estimate(*run.mean("population")),
+        train=Estimate.of(run.stack("train")),
+        population=Estimate.of(run.stack("population")),
+        train_change=Estimate.of(_changes(run.stack("train"))),
+        population_change=Estimate.of(_changes(run.stack("population"))),
         replicas=len(run),
         seed=seed,
         method="gradient flow" if method == "flow" else f"gradient descent, step {parameters['step']:g}",
@@ -206,6 +221,11 @@ def _checked_step(step: float | None, grid: Sequence[float]) -> float:
 def _positive(what: str, value: float, remedy: str) -> None:
     if not (math.isfinite(value) and value > 0):
         raise InputError(what, given=value, expected="a positive number", remedy=f"use for example {remedy}")
+
+
+def _changes(sample: np.ndarray) -> np.ndarray:
+    changes: np.ndarray = sample - sample[:, :1]
+    return changes
 
 
 def _numbers(values: np.ndarray) -> list[float | None]:

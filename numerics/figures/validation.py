@@ -7,18 +7,50 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerics.figures.style import COLOURS, figure, panels, styled
+from regimes.limit import limit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from numerics.simulate import Estimate, Simulation
+    from numerics.validate import LossName, Validation
 
-LOSSES = (("train", "blue", "o"), ("population", "vermillion", "s"))
+LOSSES: tuple[tuple[LossName, str, str], ...] = (("train", "blue", "o"), ("population", "vermillion", "s"))
 """Each loss with its colour and its marker."""
 
 BARS = 2.0
 """Bars are so many standard errors long, to either side."""
+
+
+@styled()
+def draw_validation(validation: Validation) -> Figure:
+    """Theory as lines, simulation as points with bars of two standard errors, the allowance as a band."""
+    fig = figure(7.0, 3.4)
+    simulation, curves = validation.simulation, validation.curves
+    for axes, (name, colour, marker) in zip(panels(fig, columns=2), LOSSES, strict=True):
+        predicted = np.array(getattr(curves, name))
+        allowed = np.array([quantity.allowance for quantity in validation.quantities[name]])
+        allowed[1:] += allowed[0]
+        axes.fill_between(
+            curves.times, predicted - allowed, predicted + allowed, color=COLOURS[colour], alpha=0.15, linewidth=0
+        )
+        axes.plot(*_between(validation, name), color=COLOURS[colour], label=f"limit, {curves.face.name}")
+        points(axes, simulation.times, getattr(simulation, name), colour, marker, f"{simulation.replicas} replicas")
+        finish(axes)
+        axes.set_ylabel(f"{name} loss")
+        axes.set_title(f"{name} loss {validation.loss_verdict(name)}", loc="left")
+    fig.suptitle(str(simulation.sizes), x=0.02, horizontalalignment="left", fontsize=9)
+    return fig
+
+
+def _between(validation: Validation, name: LossName) -> tuple[np.ndarray, np.ndarray]:
+    """A smooth line through the limit, at more times than were simulated where that is cheap."""
+    curves = validation.curves
+    if curves.solution.kind == "free-product algebra":
+        return np.array(curves.times), np.array(getattr(curves, name))
+    fine = np.linspace(curves.times[0], curves.times[-1], 101)
+    return fine, np.array(getattr(limit(curves.face, curves.sizes, fine, eta=curves.eta), name))
 
 
 @styled()
