@@ -121,10 +121,11 @@ def _compose(outer: list[mp.mpf], inner: list[mp.mpf]) -> list[mp.mpf]:
 
 
 def _pade(series: list[mp.mpf], top: int, bottom: int, w: list[mp.mpf]) -> FloatArray | None:
+    """The [top/bottom] approximant; in a square block of equal entries of the Padé table, the block's corner."""
     try:
         numerator, denominator = mp.pade(series[: top + bottom + 1], top, bottom)
     except ZeroDivisionError:
-        return None
+        return _pade(series, top - 1, bottom - 1, w) if min(top, bottom) > 1 else None
     values = [mp.polyval(numerator[::-1], x) / mp.polyval(denominator[::-1], x) for x in w]
     return np.array([float(value) for value in values])
 

@@ -108,12 +108,9 @@ def _target_asymptote(ratios: Ratios, times: FloatArray) -> Asymptote:
     return Asymptote(train, np.full_like(T, 0.5 - ratios.weights / 2))
 
 
-def _no_target_asymptote(ratios: Ratios, times: FloatArray) -> Asymptote:
-    law, T = MarchenkoPastur(ratios.data), ratios.per_m * times
-    if law.ratio <= 1:
-        return Asymptote(None, None)
-    population = ratios.weights / (32 * law.lower_edge**2 * T**2)
-    return Asymptote(law.lower_edge / law.ratio * population, population)
+def _no_target_asymptote(ratios: Ratios, times: FloatArray) -> Asymptote:  # noqa: ARG001
+    """The tilt grows like the logarithm of t, so that no power law is clean."""
+    return Asymptote(None, None)
 
 
 _WHERE = (
@@ -147,8 +144,8 @@ NARROW_NO_TARGET = LimitSolution(
         train=r"\frac{n}{2pm} g_0g_1",
         population=r"\frac{n}{2p} g_0^2",
         where=(r"A' = g_0", *_WHERE),
-        large_time=r"m>p:\ L \approx \frac{n}{p}\frac{m^2}{32x_-^2\eta^2t^2},\ \hat{L} \approx \frac{n}{m} "
-        r"\frac{m^2}{32x_-\eta^2t^2},\ x_- = (1-\sqrt{m/p})^2;\quad m=p:\ L \propto t^{-1},\ \hat{L} \propto t^{-3/2}",
+        large_time=r"m>p:\ L, \hat{L} \propto t^{-2}\text{ up to logarithms};\quad "
+        r"m=p:\ L \propto t^{-1},\ \hat{L} \propto t^{-3/2};\quad m<p:\ L \to \text{const} > 0",
     ),
     lambda ratios, times: _curves(ratios, times, target=False),
     lambda loss, order: _taylor(loss, order, target=False),

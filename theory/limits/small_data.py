@@ -74,8 +74,9 @@ def _solve(ratios: Ratios, times: FloatArray, *, target: bool, rows: int, tolera
         atol=tolerance * 1e-3,
     )
     columns, change = run.y[:rows], run.y[-1]
-    h1, h2 = columns[0], np.einsum("ij,ij->j", columns, columns)
-    return (h2 / 2 - h1 + 0.5 if target else h2 / 2), change
+    if target:
+        columns = columns - np.eye(rows, 1)
+    return np.einsum("ij,ij->j", columns, columns) / 2, change
 
 
 def _curves(ratios: Ratios, times: FloatArray, *, target: bool) -> Curves:
@@ -127,8 +128,8 @@ def _taylor(loss: Loss, order: int, *, target: bool) -> tuple[Laurent, ...]:
 
 
 def _asymptote(ratios: Ratios, times: FloatArray, *, target: bool) -> Asymptote:
-    """Without the target, v ends as an eigenvector of M whose eigenvalue decays like m/(4ηt)."""
-    train = None if target or ratios.weights == 1 else 1 / (32 * (ratios.per_m * times) ** 2)
+    """Without the target and with n ≥ p, v ends as an eigenvector of M whose eigenvalue decays like m/(4ηt)."""
+    train = None if target or ratios.weights < 1 else 1 / (32 * (ratios.per_m * times) ** 2)
     return Asymptote(train, None)
 
 
@@ -167,7 +168,8 @@ SMALL_NO_TARGET = LimitSolution(
         train=r"\frac{1}{2}h_2",
         population=r"L(0) - \frac{4\eta}{p}\int_0^t h_3\,dt'",
         where=(_WHERE, *_START, r"L(0) = \hat{L}(0)"),
-        large_time=r"\hat{L} \approx \frac{m^2}{32\,\eta^2t^2}\quad (n \neq p)",
+        large_time=r"n \ge p:\ \hat{L} \approx \frac{m^2}{32\,\eta^2t^2};\quad n<p:\ "
+        r"\hat{L} \sim e^{-2\sigma^2p\left(1-\sqrt{n/p}\right)^2\eta t/m}\text{, up to a power of } t",
     ),
     lambda ratios, times: _curves(ratios, times, target=False),
     lambda loss, order: _taylor(loss, order, target=False),
