@@ -13,15 +13,17 @@ from theory.errors import BudgetError
 from theory.single_index.fixed_points import FixedPoint, hessian
 from theory.single_index.flow import destinations, into_disc
 from theory.single_index.loss import PopulationLoss
+from theory.single_index.table import quick_field
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 FINEST_GRID = 401
 _ARRIVED = 0.05
-_STEP = 0.004
+_STEP = 0.01
 _LONGEST = 4.0
 _OFFSET = 2e-3
+_MANY = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,8 @@ class Basin:
     """On a square grid of overlaps: which starts end at the target, and which do so with m_1 growing all the way.
 
     ``m1``, ``m2``: the grid's axes, shape (G,). ``reaches``, ``monotone``: shape (G, G), indexed [m2, m1], false
-    outside the disc. ``monotone`` is the condition under which this project reads [S] Thm 3.3: a warm start in it is carried
-    to v_0 without ever losing overlap. ``share``: the part of the disc's area in the basin.
+    outside the disc. ``monotone`` is this project's reading of the flow condition of [S] Thm 3.3: a warm start in it is
+    carried to v_0 without ever losing overlap. ``share``: the part of the disc's area in the basin.
     """
 
     m1: Floats
@@ -74,7 +76,7 @@ def reaches_target(loss: PopulationLoss, m1: npt.ArrayLike, m2: npt.ArrayLike) -
     >>> [bool(part) for part in reaches_target(trapped, [0.05, 0.2], [0.0, 0.0])[0]]
     [False, True]
     """
-    x, y, rising = destinations(loss, m1, m2)
+    x, y, rising = destinations(loss if np.size(m1) < _MANY else quick_field(loss), m1, m2)
     arrived = np.hypot(x - 1, y) < _ARRIVED if not loss.planar else x > 1 - _ARRIVED
     return arrived, arrived & rising
 

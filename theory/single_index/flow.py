@@ -14,12 +14,14 @@ import numpy.typing as npt
 
 from theory.errors import BudgetError, InputError
 from theory.single_index.loss import PopulationLoss, check_overlaps
+from theory.single_index.table import Field
 from theory.times import time_grid
 
 Floats = npt.NDArray[np.float64]
 MOST_TIMES = 100_000
-_STEP = 0.01
-_SLOW = 0.05
+_STEP = 0.02
+_SLOW = 0.1
+_STILL = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,19 +71,19 @@ def flow(loss: PopulationLoss, start: tuple[float, float], times: Iterable[float
 
 
 def destinations(
-    loss: PopulationLoss, m1: npt.ArrayLike, m2: npt.ArrayLike, *, steps: int = 600
+    field: Field, m1: npt.ArrayLike, m2: npt.ArrayLike, *, steps: int = 300
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Where the flow from each of many starts goes, and whether m_1 grew all the way.
 
-    The curves are followed by arc length (Runge–Kutta steps of 0.01, slower where the gradient is small), so each start
-    gets near its limit point in ``steps`` steps whatever the speed of the flow there.
+    ``field`` is a loss or its table. The curves are followed by arc length (Runge–Kutta steps of 0.02, slower where
+    the gradient is small), so each start gets near its limit point in ``steps`` steps, whatever the speed of the flow.
     """
     x, y = (np.array(part, dtype=np.float64) for part in np.broadcast_arrays(m1, m2))
-    slow = _SLOW * _typical_speed(loss)
+    slow = _SLOW * _typical_speed(field)
     rising = np.ones(x.shape, dtype=bool)
 
     def velocity(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-        first, second = loss.spherical_gradient(*into_disc(x, y))
+        first, second = field.spherical_gradient(*into_disc(x, y))
         speed = np.hypot(first, second) + slow
         return -first / speed, -second / speed
 
@@ -92,14 +94,17 @@ def destinations(
         c, d = velocity(x + h / 2 * a, y + h / 2 * b)
         e, f = velocity(x + h / 2 * c, y + h / 2 * d)
         p, q = velocity(x + h * e, y + h * f)
+        before = x, y
         x, y = into_disc(x + h / 6 * (a + 2 * c + 2 * e + p), y + h / 6 * (b + 2 * d + 2 * f + q))
+        if max(np.abs(x - before[0]).max(), np.abs(y - before[1]).max()) < _STILL:
+            break
     return x, y, rising
 
 
-def _typical_speed(loss: PopulationLoss) -> float:
+def _typical_speed(field: Field) -> float:
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     radii = np.array([[0.3], [0.6], [0.95]])
-    first, second = loss.spherical_gradient(radii * np.cos(angles), radii * np.sin(angles))
+    first, second = field.spherical_gradient(radii * np.cos(angles), radii * np.sin(angles))
     return max(float(np.hypot(first, second).mean()), 1e-300)
 
 

@@ -28,6 +28,7 @@ Triple = tuple[Floats, Floats, Floats]
 _MOST_TERMS = 160
 _SERIES_ERROR = 1e-8
 _CHEBYSHEV = 24
+_NEGLIGIBLE = 1e-28
 
 
 class Kernel(Protocol):
@@ -40,6 +41,10 @@ class Kernel(Protocol):
     @property
     def error(self) -> float:
         """Absolute error estimate of V and K."""
+
+    @property
+    def cheap(self) -> bool:
+        """Whether thousands of evaluations take no time."""
 
     def variance(self, A: Floats) -> Pair:
         """V(A), V′(A)."""
@@ -73,6 +78,7 @@ class SeriesKernel:
     error: float
     B: float
     moments: Callable[[Floats], Floats]
+    cheap: bool
 
     @functools.cached_property
     def _target(self) -> Floats:
@@ -88,14 +94,13 @@ class SeriesKernel:
 
     def covariance(self, A: Floats, C: Floats) -> Triple:
         phi = self.moments(A)
-        count = len(phi) - 2
-        k = _orders(count, phi.ndim)
+        k = _orders(len(phi) - 2, phi.ndim)
         target = self._target.reshape(-1, *([1] * (phi.ndim - 1)))
         root = np.sqrt(A * self.B)
-        powers = (C / root) ** k
-        value = (phi[:-2] * target[:-2] * powers).sum(axis=0)
-        slope_A = (np.sqrt((k + 1) * (k + 2)) * phi[2:] * target[:-2] * powers).sum(axis=0) / (2 * A)
-        slope_C = ((k + 1) * phi[1:-1] * target[1:-1] * powers).sum(axis=0) / root
+        rho = C / root
+        value = _power_sum(phi[:-2] * target[:-2], rho)
+        slope_A = _power_sum(np.sqrt((k + 1) * (k + 2)) * phi[2:] * target[:-2], rho) / (2 * A)
+        slope_C = _power_sum((k + 1) * phi[1:-1] * target[1:-1], rho) / root
         return value, slope_A, slope_C
 
 
@@ -107,6 +112,7 @@ class ClosedKernel:
     error: float
     _variance: Callable[[Floats], Pair]
     _covariance: Callable[[Floats, Floats], Triple]
+    cheap: bool = True
 
     @classmethod
     def of(cls, form: closed_forms.ClosedForm, B: float) -> ClosedKernel:
@@ -147,12 +153,13 @@ class QuadratureKernel:
     link: Link
     B: float
     width: float = 1.0
+    cheap: bool = False
 
     @classmethod
     def of(cls, link: Link, B: float) -> QuadratureKernel:
         """Halve the panels until V and K at a correlation of 0.9 settle; the last change is the error."""
         A, C = np.array(B), np.array(0.9 * B)
-        rules = [cls("two-dimensional quadrature", 0.0, link, B, width) for width in (2.0, 1.0, 0.5)]
+        rules = [cls("two-dimensional quadrature", 0.0, link, B, width) for width in (3.0, 1.5, 0.75)]
         values = [float(rule.covariance(A, C)[0]) for rule in rules[:2]]
         scale = float(rules[0].variance(A)[0])
         if abs(values[1] - values[0]) > _SERIES_ERROR * scale:
@@ -191,16 +198,19 @@ def _polynomial_kernel(link: Link, B: float) -> SeriesKernel:
     count = link.degree + 3
     scale = float((polynomial_moments(link, np.array(B), count) ** 2).sum())
     moments = functools.partial(polynomial_moments, link, count=count)
-    return SeriesKernel("exact series", 1e-14 * scale, B, moments)
+    return SeriesKernel("exact series", 1e-14 * scale, B, moments, cheap=True)
 
 
 def _fitted_kernel(link: Link, B: float, largest: float) -> SeriesKernel:
     """φ_k(A) by quadrature at Chebyshev points in A. The tail of Σ φ_k² = V bounds the error (Cauchy–Schwarz)."""
-    count = _MOST_TERMS + 2
+    count = _MOST_TERMS
     low, high = 1.0, max(largest, B, 1.0 + 1e-3)
     angles = np.pi * (np.arange(_CHEBYSHEV) + 0.5) / _CHEBYSHEV
     samples = (low + high) / 2 + (high - low) / 2 * np.cos(angles)
     table = np.array([quadrature_moments(link, float(A), count)[0] for A in samples])
+    energies = np.arange(1, count + 1) * (table**2).max(axis=0)
+    count = 3 + int(np.flatnonzero(energies >= _NEGLIGIBLE * energies.max())[-1:].sum())
+    table = table[:, :count]
     cosines = np.cos(np.outer(np.arange(_CHEBYSHEV), angles))
     coefficients = 2 / _CHEBYSHEV * cosines @ table
     coefficients[0] /= 2
@@ -216,7 +226,15 @@ def _fitted_kernel(link: Link, B: float, largest: float) -> SeriesKernel:
         misfit = float(np.abs(moments(np.array(A)) - exact).max()) * math.sqrt(whole)
         return max(whole - float(kept.sum()), 0.0) + misfit + 1e-14 * whole
 
-    return SeriesKernel("Hermite series", max(tail(low), tail(B), tail(high)), B, moments)
+    return SeriesKernel("Hermite series", max(tail(low), tail(B), tail(high)), B, moments, cheap=False)
+
+
+def _power_sum(coefficients: Floats, x: Floats) -> Floats:
+    """Σ_k c_k x^k with coefficients of shape (K, …), by Horner's rule."""
+    total = np.zeros(np.shape(x))
+    for row in coefficients[::-1]:
+        total = total * x + row
+    return total
 
 
 def _orders(count: int, dimensions: int) -> Floats:

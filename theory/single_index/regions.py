@@ -89,7 +89,10 @@ def wedge_traps(loss: PopulationLoss) -> bool:
 
 
 def edge_flow(loss: PopulationLoss, radius: Floats) -> tuple[Floats, Floats]:
-    """ds̄/dt on the wedge's edge s̄ = 0 and −dC/dt on its edge C = 0, at the given distances from m = 0: inwards is positive."""
+    """ds̄/dt on the wedge's edge s̄ = 0 and −dC/dt on its edge C = 0, at distances ``radius`` from m = 0.
+
+    Positive is inwards; shapes as ``radius``.
+    """
     lines = bounding_lines(loss)
     a, b = (radius * part for part in lines["spike"])
     first, second = loss.gradient(a, b)

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 import sympy
+from sympy.core.function import AppliedUndef
 
 from theory.errors import InputError
 from theory.single_index.closed_forms import A, B, C, closed_form
@@ -115,7 +116,7 @@ def _variance_term(link: Link, j: int) -> TaylorTerm:
     slope = variance_slope(link, j)
     gone = slope == 0
     name = "V′(1)" if j == 1 else f"V^({j})(1)"
-    why = f"{name} = {_show(slope)}" + (": f(G)² is uncorrelated with " + f"He_{2 * j}" if gone else "")
+    why = f"{name} = {show(slope)}" + (": f(G)² is uncorrelated with " + f"He_{2 * j}" if gone else "")
     return TaylorTerm(2 * j, "variance", 2 * j, 0, slope * LAMBDA**j / math.factorial(j), gone, why)
 
 
@@ -130,7 +131,7 @@ def _alignment_term(link: Link, n: int, k: int, common: sympy.Expr) -> TaylorTer
     elif label == 0:
         why = f"F_{k}(B) = 0: the label carries nothing of order {k}"
     else:
-        why = f"F_{n}(1) = {_show(common)}, F_{k}(B) = {label if link.is_polynomial else 'by quadrature'}"
+        why = f"F_{n}(1) = {show(common)}, F_{k}(B) = {label if link.is_polynomial else 'by quadrature'}"
     return TaylorTerm(n, "alignment", 2 * j, k, coefficient, bool(coefficient == 0), why)
 
 
@@ -141,5 +142,21 @@ def _hermite_number(link: Link, n: int) -> sympy.Expr:
     return sympy.Integer(0) if vanishes(link, n, estimate) else sympy.Float(estimate.value)
 
 
-def _show(number: sympy.Expr) -> str:
-    return f"{float(number):.6g}" if number.has(sympy.Float) else str(number)
+def coefficient_value(term: TaylorTerm, link: Link, *, lam: float, eta1: float) -> float:
+    """The term's coefficient as a number at given λ and η_1, F(k, B) by quadrature where it has no formula.
+
+    >>> link = Link.parse("tanh(x)")
+    >>> round(coefficient_value(taylor_terms(link, order=1)[0], link, lam=1.0, eta1=0.6), 6)
+    -0.665748
+    """
+    variance = 1 + lam * eta1**2
+    numbers = {
+        call: hermite_coefficient(link, int(call.args[0]), variance=variance).value
+        for call in term.coefficient.atoms(AppliedUndef)
+    }
+    return float(term.coefficient.xreplace(numbers).subs({LAMBDA: lam, ETA1: eta1}))
+
+
+def show(expression: sympy.Expr) -> str:
+    """A formula as text, floats in it to six digits."""
+    return str(expression.xreplace({number: sympy.Float(number, 6) for number in expression.atoms(sympy.Float)}))
