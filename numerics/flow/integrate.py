@@ -19,8 +19,8 @@ _LARGEST = 1e100
 def gradient_flow(problem: Problem, times: Sequence[float], *, eta: float, tolerance: float) -> Losses:
     """The losses at ``times`` under dU/dt = −η ∂L̂/∂U. [P] §2.
 
-    ``tolerance`` is the relative local error allowed to scipy's DOP853; the losses come out some hundred times more
-    accurate. Whichever costs less is integrated: M, by one q × q product a derivative; or U, by products with r × r
+    ``tolerance`` is the relative local error allowed to scipy's DOP853; at sizes of a few hundred the losses, sums over
+    many entries, come out some hundred times more accurate. Whichever costs less is integrated: M, by one q × q product a derivative; or U, by products with r × r
     kernels. Raises ``FloatingPointError`` where the solver stops.
     """
     rate = eta / (problem.p * problem.m)
@@ -107,8 +107,9 @@ def _solve(
     def derivative(_: float, state: np.ndarray) -> np.ndarray:
         return velocity(state.reshape(shape)).ravel()
 
-    # Entries of very different sizes share the norm: judge each beside the root mean square of all.
-    scale = float(np.linalg.norm(start)) / np.sqrt(start.size)
+    # Entries of very different sizes share the norm: judge each beside the root mean square of all, at the start or at
+    # the target (M = 1), whichever is smaller.
+    scale = min(float(np.linalg.norm(start)) / np.sqrt(start.size), 1 / np.sqrt(shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         solver = DOP853(derivative, 0.0, start.ravel(), waiting[-1], rtol=tolerance, atol=tolerance * scale)
         while waiting:
