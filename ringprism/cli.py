@@ -10,9 +10,12 @@ import typer
 
 from ringprism.commands.claims import claims
 from ringprism.commands.classify import classify
+from ringprism.commands.demo import demo
 from ringprism.commands.limit import limit
 from ringprism.commands.sgd_simulate import sgd
 from ringprism.commands.simulate import simulate
+from ringprism.commands.single_index import single_index
+from ringprism.commands.validate import validate
 from theory.errors import RingprismError
 
 app = typer.Typer(
@@ -36,10 +39,13 @@ def _root(
 
 
 app.command()(classify)
-app.command()(claims)
 app.command()(limit)
 app.command()(simulate)
+app.command()(validate)
+app.command()(claims)
+app.command()(demo)
 app.add_typer(sgd)
+app.add_typer(single_index)
 
 BAD_INPUT = 2
 INTERRUPTED = 130

@@ -203,13 +203,13 @@ def _polynomial_kernel(link: Link, B: float) -> SeriesKernel:
 
 def _fitted_kernel(link: Link, B: float, largest: float) -> SeriesKernel:
     """φ_k(A) by quadrature at Chebyshev points in A. The tail of Σ φ_k² = V bounds the error (Cauchy–Schwarz)."""
-    count = _MOST_TERMS
+    count = _MOST_TERMS + 2  # two more than are summed: derivatives of f look two orders ahead
     low, high = 1.0, max(largest, B, 1.0 + 1e-3)
     angles = np.pi * (np.arange(_CHEBYSHEV) + 0.5) / _CHEBYSHEV
     samples = (low + high) / 2 + (high - low) / 2 * np.cos(angles)
     table = np.array([quadrature_moments(link, float(A), count)[0] for A in samples])
     energies = np.arange(1, count + 1) * (table**2).max(axis=0)
-    count = 3 + int(np.flatnonzero(energies >= _NEGLIGIBLE * energies.max())[-1:].sum())
+    count = min(count, 3 + int(np.flatnonzero(energies >= _NEGLIGIBLE * energies.max())[-1]))
     table = table[:, :count]
     cosines = np.cos(np.outer(np.arange(_CHEBYSHEV), angles))
     coefficients = 2 / _CHEBYSHEV * cosines @ table
