@@ -92,15 +92,15 @@ def third_order_shift(drift: Drift, state: State, truths: Shape) -> State:
     c, b = jets[:K], jets[K:]
     with_fields = np.array([points.with_fields(kappa * x.third) for x in c])
     with_fields += np.array([[points.average(kappa * second) for second in x.second] for x in c])
-    products = np.zeros((K, K))
+    products = np.zeros((K, K))  # of τ² c_i c_j, halved: (i, j) and (j, i) add up to it
     for i, j in itertools.product(range(K), repeat=2):
         change = c[i].value * c[j].third + sum(c[i].second[a] * slope for a, slope in c[j].first.items())
         norm = sum(shape.first[a] * c[i].value * slope for a, slope in c[j].first.items())
-        products[i, j] = points.average(kappa * (change + norm))
+        products[i, j] = points.average(kappa * (task.noise * change + norm))
     cross = with_fields[:, :K]
     return State(
         M=-with_fields[:, K:],
-        Q=-(cross + cross.T) + task.step * task.noise * (products + products.T),
+        Q=-(cross + cross.T) + task.step * (products + products.T),
         b=-np.array([points.average(kappa * x.third) for x in b]) if task.train_second else np.zeros(len(state.b)),
         p=-np.array([points.with_local(kappa * x.third) for x in c]),
         s=np.zeros_like(state.s),
