@@ -22,7 +22,7 @@ _PRIME_BITS = 17
 _PRIMES_AT_ONCE = 4
 
 
-def planar_series(loss: LossName, *, order: int) -> LossSeries:
+def planar_series(loss: LossName, *, order: int, progress: Callable[[int, int], None] | None = None) -> LossSeries:
     """The part of Y_s or Ŷ_s that planar pairings give: what is left when p, n, m → ∞ together. [P] §4.
 
     >>> print(planar_series("population", order=0).coefficients[0])
@@ -30,7 +30,7 @@ def planar_series(loss: LossName, *, order: int) -> LossSeries:
     """
     check_loss(loss)
     check_order(order)
-    return from_expected(loss, planar_derivatives(AUTOENCODER, loss, order=order))
+    return from_expected(loss, planar_derivatives(AUTOENCODER, loss, order=order, progress=progress))
 
 
 def planar_taylor(

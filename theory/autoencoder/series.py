@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from theory.autoencoder.model import AUTOENCODER
 from theory.autoencoder.sizes import Sizes
-from theory.engine.derivatives import check_order
 from theory.engine.laurent import Laurent
-from theory.engine.series import expected_derivatives
+from theory.engine.series import Progress, expected_derivatives_together
 from theory.errors import InputError
+
+if TYPE_CHECKING:
+    import sympy
 
 LossName = Literal["train", "population"]
 VARIABLES = AUTOENCODER.variables
@@ -46,6 +48,58 @@ class LossSeries:
             result.append(float(exact + self.constant if s == 0 else exact) * eta**s)
         return tuple(result)
 
+    def to_json(self) -> dict[str, Any]:
+        """The loss, the order and, for each s, the terms of the coefficient."""
+        return {
+            "loss": self.loss,
+            "order": self.order,
+            "coefficients": [{"s": s, "terms": c.to_json()} for s, c in enumerate(self.coefficients)],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], *, constant: Fraction = Fraction(1, 2)) -> LossSeries:
+        """Read what ``to_json`` wrote.
+
+        >>> series = loss_series("population", order=1)
+        >>> LossSeries.from_json(series.to_json()) == series
+        True
+        """
+        try:
+            loss = data["loss"]
+            check_loss(loss)
+            coefficients = tuple(Laurent.from_json(VARIABLES, row["terms"]) for row in data["coefficients"])
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                "loss series", given=repr(error), expected="loss and coefficients", remedy="derive it again"
+            ) from error
+        return cls(loss, coefficients, constant)
+
+    def to_text(self) -> str:
+        """The expansion and each coefficient, one a line."""
+        symbol, loss = ("Ŷ", "L̂") if self.loss == "train" else ("Y", "L")
+        start = f"{self.constant} + " if self.constant else ""
+        lines = [f"E {loss}(t) ~ {start}Σ_s (-η/pm)^s {symbol}_s t^s/s!"]
+        return "\n".join(lines + [f"{symbol}_{s} = {c}" for s, c in enumerate(self.coefficients)])
+
+    def to_latex(self) -> str:
+        r"""An ``align*`` environment: the expansion, then each coefficient."""
+        symbol, loss = (r"\hat Y", r"\hat L") if self.loss == "train" else ("Y", "L")
+        start = r"\tfrac{1}{2} + " if self.constant else ""
+        rows = [
+            rf"\mathbb{{E}} {loss}(t) &\sim {start}\sum_s \left(-\frac{{\eta}}{{pm}}\right)^s {symbol}_s "
+            rf"\frac{{t^s}}{{s!}} \\"
+        ]
+        rows += [rf"{symbol}_{{{s}}} &= {c.to_latex()} \\" for s, c in enumerate(self.coefficients)]
+        return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
+
+    def to_sympy(self) -> tuple[sympy.Expr, ...]:
+        """The coefficients as SymPy expressions in p, n, m, sigma2."""
+        return tuple(c.to_sympy() for c in self.coefficients)
+
+    def leading(self, weights: Mapping[str, Fraction | int], *, constant: Fraction = Fraction(1, 2)) -> LossSeries:
+        """Each coefficient's leading part where every variable is N to its weight; the constant may be subleading."""
+        return LossSeries(self.loss, tuple(c.leading(weights) for c in self.coefficients), constant)
+
     def compile(self) -> Callable[..., Any]:
         """A numeric function (p, n, m, sigma2, t) → partial sum of the series at η = 1; arrays broadcast."""
         functions = [coefficient.compile() for coefficient in self.coefficients]
@@ -58,15 +112,25 @@ class LossSeries:
         return value
 
 
-def loss_series(loss: LossName, *, order: int) -> LossSeries:
+def loss_series(loss: LossName, *, order: int, workers: int = 1, progress: Progress | None = None) -> LossSeries:
     """The exact series of a loss to an order.
 
     >>> print(loss_series("population", order=1).coefficients[0])
     1/2 p n sigma2^2 + 1/2 n^2 sigma2^2 + 1/2 n sigma2^2 - n sigma2
     """
     check_loss(loss)
-    check_order(order)
-    return from_expected(loss, expected_derivatives(AUTOENCODER, loss, order=order))
+    return loss_series_together({loss: order}, workers=workers, progress=progress)[loss]
+
+
+def loss_series_together(
+    orders: Mapping[LossName, int], *, workers: int = 1, progress: Progress | None = None
+) -> dict[LossName, LossSeries]:
+    """The exact series of several losses, each to its own order, from one sweep over the states."""
+    for loss in orders:
+        check_loss(loss)
+    by_name: dict[str, int] = {str(loss): order for loss, order in orders.items()}
+    expected = expected_derivatives_together(AUTOENCODER, by_name, workers=workers, progress=progress)
+    return {loss: from_expected(loss, expected[loss]) for loss in orders}
 
 
 def from_expected(loss: LossName, expected: Sequence[Laurent]) -> LossSeries:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ class PackedWords:
 
     letters: int
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits a letter takes."""
         return max(1, (self.letters - 1).bit_length())
@@ -94,15 +95,16 @@ class PackedWords:
         if shift <= 0:
             return code
         top, low = 1 << width, (1 << shift) - 1
-        turned, rest, mask = 0, code, (1 << self.bits) - 1
+        bits = self.bits
+        turned, rest, mask = 0, code, (1 << bits) - 1
         while rest > 1:
-            turned = turned << self.bits | (rest & mask)
-            rest >>= self.bits
+            turned = turned << bits | (rest & mask)
+            rest >>= bits
         forward, backward = code - top, turned
         best = max(forward, backward)
-        for _ in range(width // self.bits - 1):
-            forward = (forward & low) << self.bits | forward >> shift
-            backward = (backward & low) << self.bits | backward >> shift
+        for _ in range(width // bits - 1):
+            forward = (forward & low) << bits | forward >> shift
+            backward = (backward & low) << bits | backward >> shift
             if forward > best:
                 best = forward
             if backward > best:
@@ -125,6 +127,33 @@ class PackedWords:
         if not indices:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         return np.concatenate(indices), np.concatenate(rests)
+
+    def split(self, codes: Codes, digit: int) -> tuple[npt.NDArray[np.int64], Codes, Codes]:
+        """Each word split at every occurrence of a letter: index of the word, the word before it, the word after it."""
+        widths = self.widths(codes)
+        mask = (1 << self.bits) - 1
+        parts: list[tuple[npt.NDArray[np.int64], Codes, Codes]] = []
+        for position in range(int(widths.max(initial=0)) // self.bits):
+            below = position * self.bits
+            found = np.nonzero((widths > below) & ((codes >> below & mask) == digit))[0]
+            word = codes[found]
+            parts.append((found, word >> below + self.bits, (np.int64(1) << below) | word & ((1 << below) - 1)))
+        if not parts:
+            nothing = np.zeros(0, np.int64)
+            return nothing, nothing, nothing
+        index, before, after = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return index, before, after
+
+    def starts_with(self, codes: Codes, digit: int) -> npt.NDArray[np.bool_]:
+        """Whether a word is not empty and begins with a letter; codes of 0 and 1 do not."""
+        shift = np.maximum(self.widths(np.maximum(codes, 1)) - self.bits, 0)
+        first: npt.NDArray[np.bool_] = (codes >> shift & ((1 << self.bits) - 1)) == digit
+        return first & (codes > 1)
+
+    def tail(self, codes: Codes) -> Codes:
+        """Each word without its first letter."""
+        shift = np.int64(1) << self.widths(codes) - self.bits
+        return (codes & (shift - 1)) | shift
 
     def append(self, heads: Codes, tails: Codes | int) -> Codes:
         """Each head followed by its tail. ``BudgetError`` where a word would not fit."""

@@ -7,6 +7,7 @@ words, each computed once, and states with several traces do not occur.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_poly
@@ -36,7 +37,9 @@ def expectation(combination: Combination, *, model: MatrixModel) -> Laurent:
     return result
 
 
-def planar_derivatives(model: MatrixModel, loss: str, *, order: int) -> tuple[Laurent, ...]:
+def planar_derivatives(
+    model: MatrixModel, loss: str, *, order: int, progress: Callable[[int, int], None] | None = None
+) -> tuple[Laurent, ...]:
     """The planar parts of E D⁰F … E D^order F: see ``theory.engine.series.expected_derivatives``.
 
     >>> from theory.autoencoder.model import AUTOENCODER
@@ -46,13 +49,16 @@ def planar_derivatives(model: MatrixModel, loss: str, *, order: int) -> tuple[La
     plan = composite_plan(model)
     if plan is None:
         return tuple(expectation(combination, model=model) for combination in derivatives(model, loss, order=order))
-    return _planar_gram(plan, packed_derivatives(plan, loss, order=order))
+    return _planar_gram(plan, packed_derivatives(plan, loss, order=order), progress)
 
 
-def _planar_gram(plan: CompositePlan, combinations: tuple[PackedCombination, ...]) -> tuple[Laurent, ...]:
+def _planar_gram(
+    plan: CompositePlan, combinations: tuple[PackedCombination, ...], progress: Callable[[int, int], None] | None
+) -> tuple[Laurent, ...]:
     longest = max((code.bit_length() for c in combinations for codes, _ in c.parts.values() for code in codes.tolist()))
     values = _GramValues(plan, degree=longest // plan.packed.bits)
     result = []
+    finished, words = 0, sum(len(codes) for c in combinations for codes, _ in c.parts.values())
     for packed in combinations:
         total = Laurent(plan.model.variables, packed.constant)
         for exponents, (codes, coefficients) in packed.parts.items():
@@ -60,6 +66,9 @@ def _planar_gram(plan: CompositePlan, combinations: tuple[PackedCombination, ...
             for code, coefficient in zip(codes.tolist(), coefficients.tolist(), strict=True):
                 counts = values.counts(code)
                 sums[counts] = sums.get(counts, fmpz_poly()) + values.word(code) * coefficient
+                finished += 1
+                if progress and finished % 100 == 0:
+                    progress(finished, words)
             factor = Laurent(plan.model.variables, {exponents: packed.scale})
             for counts, value in sums.items():
                 total = total + values.laurent(value, counts) * factor

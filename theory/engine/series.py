@@ -1,18 +1,52 @@
-"""Expected time derivatives of a loss: differentiate, then take the expectation. [P] §3."""
+"""Expected time derivatives of losses: differentiate, then take the expectation. [P] §3."""
 
 from __future__ import annotations
 
-from theory.engine.derivatives import derivatives
+from collections.abc import Callable, Mapping
+
+from theory.engine.composite import composite_plan, packed_derivatives
+from theory.engine.derivatives import check_order, derivatives
+from theory.engine.gram import expectations
 from theory.engine.laurent import Laurent
 from theory.engine.model import MatrixModel
 from theory.engine.recursion import expectation
 
+Progress = Callable[[int, int], None]
 
-def expected_derivatives(model: MatrixModel, loss: str, *, order: int) -> tuple[Laurent, ...]:
+
+def expected_derivatives(
+    model: MatrixModel, loss: str, *, order: int, workers: int = 1, progress: Progress | None = None
+) -> tuple[Laurent, ...]:
     """E D⁰F, …, E D^order F with E d^sF/dt^s = (−η)^s E D^s F at time zero, F the loss named ``loss``.
 
     >>> from theory.autoencoder.model import AUTOENCODER
     >>> print(expected_derivatives(AUTOENCODER, "population", order=0)[0])
     1/2 p n sigma2^2 + 1/2 n^2 sigma2^2 + 1/2 n sigma2^2 - n sigma2 + 1/2
     """
-    return tuple(expectation(combination, model=model) for combination in derivatives(model, loss, order=order))
+    return expected_derivatives_together(model, {loss: order}, workers=workers, progress=progress)[loss]
+
+
+def expected_derivatives_together(
+    model: MatrixModel, orders: Mapping[str, int], *, workers: int = 1, progress: Progress | None = None
+) -> dict[str, tuple[Laurent, ...]]:
+    """The same for several losses, by name with the order wanted of each: where the model has a composite plan, one
+    sweep over the states serves them all. ``workers`` processes share it; the result does not depend on them.
+    """
+    for order in orders.values():
+        check_order(order)
+    plan = composite_plan(model)
+    if plan is None:
+        result, finished, total = {}, 0, sum(order + 1 for order in orders.values())
+        for loss, order in orders.items():
+            values = []
+            for combination in derivatives(model, loss, order=order):
+                values.append(expectation(combination, model=model))
+                finished += 1
+                if progress:
+                    progress(finished, total)
+            result[loss] = tuple(values)
+        return result
+    combinations = {loss: packed_derivatives(plan, loss, order=order) for loss, order in orders.items()}
+    every = [combination for rows in combinations.values() for combination in rows]
+    expected = iter(expectations(plan, every, workers=workers, progress=progress))
+    return {loss: tuple(next(expected) for _ in rows) for loss, rows in combinations.items()}
