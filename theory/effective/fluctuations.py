@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -50,9 +51,15 @@ class Fluctuations:
     def covariance(self, time: float) -> Array:
         """The covariance of x(time) from a fixed x(0): ∫ e^{Js} Σ e^{Jᵀs} ds (Van Loan)."""
         n = len(self.names)
+        doublings = max(0, math.ceil(math.log2(1e-9 + float(np.linalg.norm(self.jacobian)) * time)))
+        short = time / 2**doublings
         block = np.block([[-self.jacobian, self.volatility], [np.zeros((n, n)), self.jacobian.T]])
-        exponential = expm(block * time)
-        result: Array = exponential[n:, n:].T @ exponential[:n, n:]
+        exponential = expm(block * short)  # over a long time its growing half would drown the rest
+        propagator: Array = exponential[n:, n:].T
+        result: Array = propagator @ exponential[:n, n:]
+        for _ in range(doublings):
+            result = result + propagator @ result @ propagator.T
+            propagator = propagator @ propagator
         return result
 
     def stationary_mean(self) -> Array:
