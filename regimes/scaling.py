@@ -70,6 +70,11 @@ class Scaling:
         return (self.p, self.n, self.m, self.sigma2)
 
     @property
+    def weights(self) -> dict[str, Fraction]:
+        """The exponents by name, as ``Laurent.leading`` takes them."""
+        return dict(zip(SIZE_NAMES, self.exponents, strict=True))
+
+    @property
     def rates(self) -> Mapping[str, Fraction]:
         """Each vertex's rate as an exponent of N: ⟨q, α⟩ for its rate vector q. [P] §4.
 

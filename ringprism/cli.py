@@ -14,6 +14,7 @@ from ringprism.commands.demo import demo
 from ringprism.commands.limit import limit
 from ringprism.commands.sgd_simulate import sgd
 from ringprism.commands.simulate import simulate
+from ringprism.commands.store import store
 from ringprism.commands.single_index import single_index
 from ringprism.commands.validate import validate
 from theory.errors import RingprismError
@@ -41,6 +42,7 @@ def _root(
 app.command()(classify)
 app.command()(limit)
 app.command()(simulate)
+app.add_typer(store)
 app.command()(validate)
 app.command()(claims)
 app.command()(demo)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ringprism.console import emit, warn
 from ringprism.options import Format, FormatOption
 from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from regimes.ranking import Ranking
+    from regimes.scaling import Scaling
 
 
 def classify(
@@ -54,10 +58,7 @@ def _classify_exponents(exponents: list[str], figure: Path | None, format: Forma
 
     result = classify_scaling(Scaling(*exponents))
     if figure is not None:
-        from numerics.figures.prism import draw_prism
-        from numerics.figures.style import save
-
-        save(draw_prism(scaling=result.scaling), figure)
+        _draw(result.scaling, figure)
     warn(result.warnings)
     emit(result, format)
 
@@ -68,9 +69,13 @@ def _classify_sizes(sizes: str, figure: Path | None, format: Format) -> None:
 
     result = rank_faces(Sizes.parse(sizes))
     if figure is not None:
-        from numerics.figures.prism import draw_prism
-        from numerics.figures.style import save
-
-        save(draw_prism(sizes=result.sizes), figure)
+        _draw(result, figure)
     warn(result.warnings)
     emit(result, format)
+
+
+def _draw(placed: Scaling | Ranking, path: Path) -> None:
+    from numerics.figures.prism import draw_prism
+    from numerics.figures.style import figure_path, save
+
+    save(draw_prism(placed), figure_path(path))

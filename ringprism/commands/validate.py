@@ -1,0 +1,59 @@
+"""``ringprism validate``: a face's limit against a simulation at the same sizes, with the verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringprism import console
+from ringprism.options import Format, FormatOption, SeedOption, WorkersOption
+
+FAILED = 1
+
+
+def validate(
+    sizes: Annotated[str, typer.Option(help="p=…,n=…,m=…,sigma2=…")],
+    times: Annotated[str, typer.Option(help="Times, increasing, separated by commas; 0 is added.")],
+    face: Annotated[str | None, typer.Option(help="Face of the prism; by default the one that ranks first.")] = None,
+    replicas: Annotated[int, typer.Option(help="Independent draws of U(0) and X, at least 2.")] = 16,
+    seed: SeedOption = 0,
+    eta: Annotated[float, typer.Option(help="Learning rate η.")] = 1.0,
+    store: Annotated[Path | None, typer.Option(help="Results store: kept at once, resumed when it is there.")] = None,
+    workers: WorkersOption = 1,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Write a figure (.png, .svg or .pdf).")] = None,
+    format: FormatOption = Format.text,
+) -> int:
+    """Compare a limit with a simulation, by a rule stated before. Exit code 1 when the verdict is not ``holds``."""
+    from numerics.figures.style import figure_path, save
+    from numerics.validate import validate as run
+    from theory.autoencoder.sizes import Sizes
+    from theory.errors import InputError
+    from theory.times import parse_times
+
+    if format is Format.latex:
+        raise InputError("format", given="latex", expected="text or json", remedy="measurements are no formula")
+    if figure is not None:
+        figure_path(figure)
+    with console.progress_bar("replicas") as progress:
+        found = run(
+            face,
+            Sizes.parse(sizes),
+            parse_times(times),
+            replicas=replicas,
+            seed=seed,
+            eta=eta,
+            workers=workers,
+            progress=progress,
+            store=store,
+            dask=dask,
+        )
+    console.warn(found.simulation.warnings)
+    if figure is not None:
+        from numerics.figures.validation import draw_validation
+
+        save(draw_validation(found), figure)
+    console.emit(found, format)
+    return 0 if found.verdict == "holds" else FAILED
