@@ -14,8 +14,8 @@ from ringprism.commands.demo import demo
 from ringprism.commands.limit import limit
 from ringprism.commands.sgd_simulate import sgd
 from ringprism.commands.simulate import simulate
-from ringprism.commands.store import store
 from ringprism.commands.single_index import single_index
+from ringprism.commands.store import store
 from ringprism.commands.validate import validate
 from theory.errors import RingprismError
 

@@ -20,8 +20,8 @@ def gradient_flow(problem: Problem, times: Sequence[float], *, eta: float, toler
     """The losses at ``times`` under dU/dt = −η ∂L̂/∂U. [P] §2.
 
     ``tolerance`` is the relative local error allowed to scipy's DOP853; at sizes of a few hundred the losses, sums over
-    many entries, come out some hundred times more accurate. Whichever costs less is integrated: M, by one q × q product a derivative; or U, by products with r × r
-    kernels. Raises ``FloatingPointError`` where the solver stops.
+    many entries, come out some hundred times more accurate. Whichever costs less is integrated: M, by one q × q product
+    a derivative; or U, by products with r × r kernels. Raises ``FloatingPointError`` where the solver stops.
     """
     rate = eta / (problem.p * problem.m)
     if moves_gram(problem.factor.shape):
