@@ -11,10 +11,11 @@ import typer
 from ringprism.commands.claims import claims
 from ringprism.commands.classify import classify
 from ringprism.commands.demo import demo
+from ringprism.commands.derive import derive
 from ringprism.commands.limit import limit
 from ringprism.commands.sgd_simulate import sgd
 from ringprism.commands.simulate import simulate
-from ringprism.commands.single_index import single_index
+from ringprism.commands.single_index_train import single_index
 from ringprism.commands.store import store
 from ringprism.commands.validate import validate
 from theory.errors import RingprismError
@@ -39,6 +40,7 @@ def _root(
         print(context.get_help())
 
 
+app.command()(derive)
 app.command()(classify)
 app.command()(limit)
 app.command()(simulate)

@@ -1,0 +1,56 @@
+"""``ringprism derive``: the coefficients of a loss series."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ringprism import console
+from ringprism.options import Format, FormatOption, WorkersOption
+
+
+class LossChoice(StrEnum):
+    """Which loss."""
+
+    train = "train"
+    population = "population"
+
+
+def derive(
+    loss: Annotated[LossChoice, typer.Option("--loss", help="Which loss.")],
+    order: Annotated[int, typer.Option("--order", help="Highest order s of the coefficients.", metavar="S")],
+    planar: Annotated[
+        bool, typer.Option("--planar", help="Only what planar pairings give: the leading order.")
+    ] = False,
+    face: Annotated[
+        str | None, typer.Option("--face", help="Only what leads on a face, e.g. mean-field or R,N|m.", metavar="FACE")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Begin even what would take very long.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither read nor keep files of derived series.")
+    ] = False,
+    workers: WorkersOption = 1,
+    format: FormatOption = Format.text,
+) -> None:
+    """Derive the exact coefficients Y_s (population) or Ŷ_s (train) of the loss series, s = 0 … S."""
+    from numerics.series_cache import SeriesCache, cache_folder
+    from regimes.derive import compute
+    from regimes.derive import derive as derive_series
+    from theory.autoencoder.series import LossName, LossSeries
+
+    def afresh(loss: LossName, *, order: int, planar: bool) -> LossSeries:
+        with console.progress_bar("words") as progress:
+            return compute(loss, order=order, planar=planar, workers=workers, progress=progress)
+
+    kept = SeriesCache(cache_folder(), afresh, lambda line: console.warn([line]))
+    series = derive_series(
+        loss.value,
+        order=order,
+        planar=planar,
+        face=face,
+        force=force,
+        source=afresh if no_cache else kept,
+    )
+    console.emit(series, format)
