@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from ringprism.cli import main
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of the command line."""
-    with pytest.raises(SystemExit) as exit_info:
-        main(list(arguments))
-    captured = capsys.readouterr()
-    code = exit_info.value.code
-    assert isinstance(code, int)
-    return code, captured.out, captured.err
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.parametrize(
@@ -29,8 +21,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
         (["nonsense"], "nonsense"),
     ],
 )
-def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], named: str) -> None:
-    code, out, err = run(capsys, *arguments)
+def test_bad_input(run: Run, arguments: list[str], named: str) -> None:
+    code, out, err = run(*arguments)
     assert code == 2
     assert out == ""
     assert err.startswith("error: ")
