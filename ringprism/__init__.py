@@ -1,1 +1,51 @@
-"""The short public face of ringprism; the layers beneath (``theory``, ``regimes``, ``numerics``) are public too."""
+"""The short public face of ringprism; the layers beneath (``theory``, ``regimes``, ``numerics``) are public too.
+
+>>> from ringprism import Scaling, classify, derive
+>>> classify(Scaling(p=1, n=2, m=1, sigma2=-2)).face.name
+'mean-field'
+>>> print(derive("population", order=0).coefficients[0])
+1/2 p n sigma2^2 + 1/2 n^2 sigma2^2 + 1/2 n sigma2^2 - n sigma2
+
+Names are imported on first use, so that ``import ringprism`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numerics.claims.run import run_claims as claims
+    from numerics.simulate import simulate
+    from numerics.validate import validate
+    from regimes.classify import classify
+    from regimes.derive import derive
+    from regimes.limit import limit
+    from regimes.ranking import rank_faces
+    from regimes.scaling import Scaling
+    from theory.autoencoder.sizes import Sizes
+
+__all__ = ["Scaling", "Sizes", "claims", "classify", "derive", "limit", "rank_faces", "simulate", "validate"]
+
+_HOMES = {
+    "Scaling": "regimes.scaling:Scaling",
+    "Sizes": "theory.autoencoder.sizes:Sizes",
+    "claims": "numerics.claims.run:run_claims",
+    "classify": "regimes.classify:classify",
+    "derive": "regimes.derive:derive",
+    "limit": "regimes.limit:limit",
+    "rank_faces": "regimes.ranking:rank_faces",
+    "simulate": "numerics.simulate:simulate",
+    "validate": "numerics.validate:validate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ringprism' has no attribute {name!r}")
+    module, attribute = _HOMES[name].split(":")
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

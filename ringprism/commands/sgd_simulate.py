@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ringprism.commands import sgd_options as option
-from ringprism.commands.sgd import sgd
+from ringprism.commands.sgd import sgd as sgd  # with its further commands
 from ringprism.console import emit, progress_bar, warn
 from ringprism.options import Format, FormatOption, SeedOption, WorkersOption
 from theory.errors import InputError, RingprismError

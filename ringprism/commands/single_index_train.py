@@ -14,7 +14,9 @@ from ringprism.commands.single_index import (
     LambdaOption,
     LinkOption,
     NoiseOption,
-    single_index,
+)
+from ringprism.commands.single_index import (
+    single_index as single_index,
 )
 from ringprism.options import Format, FormatOption, SeedOption
 from theory.errors import InputError
