@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from numerics import rows
 from numerics.rows import SCHEMA, Row, RunKey
-from numerics.store_errors import damaged, foreign, translated
+from numerics.store_errors import damaged, foreign, read_only, translated
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Store:
             raise InputError("store", given=str(path), expected="a results store", remedy="give the name of one")
         with _THREADS, translated(target):
             _refuse_foreign(target)
+            if mode == "write":
+                _refuse_read_only(target)
             uri = f"{target.absolute().as_uri()}?mode={'rwc' if mode == 'write' else 'ro'}"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
             try:
@@ -206,6 +208,13 @@ def _refuse_foreign(path: Path) -> None:
         return
     if header and (header[:16] != _MAGIC or int.from_bytes(header[68:72], "big") != APPLICATION_ID):
         raise foreign(path)
+
+
+def _refuse_read_only(path: Path) -> None:
+    """Before any work: SQLite itself would open the file and fail at the first row. The folder holds its journal."""
+    for place in (path, path.parent):
+        if place.exists() and not os.access(place, os.W_OK):
+            raise read_only(path, f"no permission to write {place}")
 
 
 def _prepare(path: Path, connection: sqlite3.Connection, mode: Literal["write", "read"]) -> None:

@@ -32,6 +32,16 @@ def damaged(path: Path, finding: str) -> InputError:
     )
 
 
+def read_only(path: Path, finding: str) -> InputError:
+    """The error for a store that cannot be written."""
+    return InputError(
+        f"store {path}",
+        given=finding,
+        expected="a file and folder that can be written",
+        remedy="change the permissions or name another file",
+    )
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Turn SQLite's and the system's errors into one that says what to do."""
@@ -51,9 +61,7 @@ def _explain(path: Path, error: sqlite3.Error) -> InputError:
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
         return InputError(what, given=str(error), expected="room on its disk", remedy=f"free some space; {_KEPT}")
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
-        return InputError(
-            what, given=str(error), expected="a file and folder that can be written", remedy="change the permissions"
-        )
+        return read_only(path, str(error))
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return InputError(what, given=str(error), expected="its turn within a minute", remedy=f"wait; {_KEPT}")
     return damaged(path, str(error))
