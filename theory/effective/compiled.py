@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,21 @@ def on_arrays(task: Task, expressions: Sequence[sympy.Expr]) -> Callable[..., li
     >>> on_arrays(task, task.gradients.c)(np.array([1.0, 2.0]), 0.5, 1.0, 0.0)
     [array([0.5, 1.5])]
     """
-    compute = sympy.lambdify(task.arguments, list(expressions), modules=["scipy", "numpy"], cse=True)
+    compute = _lambdified(task.arguments, tuple(expressions))
 
     def evaluate(*fields: Any) -> list[Array]:
         shape = np.broadcast_shapes(*(np.shape(x) for x in fields))
         return [np.broadcast_to(np.asarray(value, dtype=float), shape) for value in compute(*fields)]
 
     return evaluate
+
+
+@lru_cache(maxsize=64)
+def _lambdified(arguments: tuple[sympy.Symbol, ...], expressions: tuple[sympy.Expr, ...]) -> Callable[..., list[Any]]:
+    compute: Callable[..., list[Any]] = sympy.lambdify(
+        arguments, list(expressions), modules=["scipy", "numpy"], cse=True
+    )
+    return compute
 
 
 def on_scalars(task: Task, expressions: Sequence[sympy.Expr]) -> Callable[..., None]:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import sympy
@@ -85,10 +86,10 @@ class Quadrature:
         used = set().union(*(expression.free_symbols for expression in expressions))
         fields = (*task.z, *task.u)
         read = tuple(position for position, symbol in enumerate(fields) if symbol in used)
-        order = _exact_order(expressions, fields)
+        order = _exact_order(tuple(expressions), fields)
         if order is not None and order ** len(read) > MOST_EVALUATIONS // 8:
             order = None
-        noise_order = _exact_order(expressions, (task.e,)) or _NOISE_ORDER
+        noise_order = _exact_order(tuple(expressions), (task.e,)) or _NOISE_ORDER
         return cls(read, order, noise_order if task.label_noise > 0 else 1, task.is_smooth)
 
     def squared(self) -> Quadrature:
@@ -109,7 +110,8 @@ class Quadrature:
         return GaussianRule(nodes, np.outer(fields.weights, noise.weights).ravel(), fields.method)
 
 
-def _exact_order(expressions: Sequence[sympy.Expr], variables: tuple[sympy.Symbol, ...]) -> int | None:
+@lru_cache(maxsize=256)
+def _exact_order(expressions: tuple[sympy.Expr, ...], variables: tuple[sympy.Symbol, ...]) -> int | None:
     """The Gauss–Hermite order exact for products of two of the expressions; ``None`` where one is no polynomial."""
     if not all(expression.is_polynomial(*variables) for expression in expressions):
         return None
