@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -43,6 +44,11 @@ class Setting:
     method: Method
     spread: Spread
 
+    @cached_property
+    def reduced(self) -> tuple[Array, Array, Array]:
+        """The start in the reduced chain's coordinates; see ``reduced_start``."""
+        return reduced_start(self.task, self.start, self.d)
+
 
 def step_marks(task: Task, times: tuple[float, ...], d: int) -> tuple[int, ...]:
     """The number of steps at each time: n δ/d = t, rounded to the nearest step.
@@ -69,21 +75,23 @@ def run_replica(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> A
 class _Draws:
     """The component and the label noise of each step, drawn a chunk at a time."""
 
-    def __init__(self, task: Task, seed: np.random.SeedSequence, chunk: int) -> None:
+    def __init__(self, task: Task, seed: np.random.SeedSequence) -> None:
         self._cumulative = np.cumsum([component.weight for component in task.components])[:-1]
         self._deviation = float(np.sqrt(task.label_noise))
-        self._components = stream(substream(seed, "component"))
-        self._labels = stream(substream(seed, "label"))
-        self.chunk = chunk
+        # A stream that nothing reads is not worth its seeding.
+        self._components = stream(substream(seed, "component")) if len(self._cumulative) else None
+        self._labels = stream(substream(seed, "label")) if self._deviation else None
 
     def next(self, size: int) -> tuple[NDArray[np.int64], Array]:
-        uniforms, errors = np.zeros(size), np.zeros(size)
-        if len(self._cumulative):
+        components, errors = np.zeros(size, dtype=np.int64), np.zeros(size)
+        if self._components is not None:
+            uniforms = np.empty(size)
             fill_uniforms(self._components, uniforms)
-        if self._deviation:
+            components = np.searchsorted(self._cumulative, uniforms, side="right").astype(np.int64)
+        if self._labels is not None:
             fill_normals(self._labels, errors)
-        chosen = np.searchsorted(self._cumulative, uniforms, side="right")
-        return chosen.astype(np.int64), self._deviation * errors
+            errors *= self._deviation
+        return components, errors
 
 
 def substream(seed: np.random.SeedSequence, purpose: str) -> np.random.SeedSequence:
@@ -114,22 +122,22 @@ def _mean_coefficients(task: Task) -> Array:
 def _run_full(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> Array:
     task, start, d = setting.task, setting.start, setting.d
     width = -(-d // BLOCK) * BLOCK
-    generator = np.random.default_rng(substream(seed, "start"))
-    rows = vectors(task, start, d, spread=setting.spread, generator=generator)
+    rows = vectors(task, start, d, spread=setting.spread, generator=np.random.default_rng(substream(seed, "start")))
     W, V = (np.ascontiguousarray(np.pad(part, ((0, 0), (0, width - d)))) for part in rows)
     means, labels = np.ascontiguousarray(_mean_coefficients(task) @ V), _labels(task)
     second = start.b.copy()
     draw, gradient = recipes(setting.laws), gradient_kernel(task)
     state = stream(substream(seed, "input"))
+    has_own = GIVEN in draw.kinds
     own = np.random.default_rng(substream(seed, "input"))
-    chunk = max(1, min(_CHUNK, _GIVEN_NUMBERS // d)) if GIVEN in draw.kinds else _CHUNK
-    draws = _Draws(task, seed, chunk)
+    chunk = max(1, min(_CHUNK, _GIVEN_NUMBERS // d)) if has_own else _CHUNK
+    draws = _Draws(task, seed)
     given = np.zeros((0, 0))
     recorded = []
     for pieces in _pieces(setting, chunk):
         for size in pieces:
             components, errors = draws.next(size)
-            if GIVEN in draw.kinds:
+            if has_own:
                 given = _given(setting.laws, components, d, own)
             advance(
                 gradient,
@@ -159,12 +167,12 @@ def _run_full(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> Arr
 
 def _run_reduced(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> Array:
     task, start = setting.task, setting.start
-    fixed, A, R = reduced_start(task, start, setting.d)
+    fixed, A, R = (part.copy() for part in setting.reduced)
     means, labels = np.ascontiguousarray(_mean_coefficients(task) @ fixed), _labels(task)
     second = start.b.copy()
     gradient = gradient_kernel(task)
     state = stream(substream(seed, "input"))
-    draws = _Draws(task, seed, _CHUNK)
+    draws = _Draws(task, seed)
     recorded = []
     for pieces in _pieces(setting, _CHUNK):
         for size in pieces:

@@ -15,7 +15,7 @@ from numerics.replicas import Progress
 from numerics.seeds import replica_seed
 from numerics.sgd.gradient import gradient_kernel
 from numerics.sgd.noise import recipes
-from numerics.sgd.run import Method, Setting, reduced_start, run_replica, step_marks
+from numerics.sgd.run import Method, Setting, run_replica, step_marks
 from numerics.sgd.vectors import Spread
 from numerics.threads import one_thread
 from theory.effective.expectations import GAUSSIAN, Laws, component_laws
@@ -159,7 +159,7 @@ def simulate_sgd(
     drawn = component_laws(task, laws)
     chosen = _method(method, drawn)
     setting = Setting(task, drawn, start, d, step_marks(task, grid, d), chosen, spread)
-    reduced_start(task, start, d)
+    _ = setting.reduced  # checks that d has room for every direction
     recipes(drawn)
     _check_budget(setting, replicas, workers)
     gradient_kernel(task)

@@ -1,0 +1,83 @@
+"""The verdict on universality: the power of d at small d, its fit, its schema, its refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numerics.figures.sgd import simulation_figure, universality_figure
+from numerics.sgd.simulate import simulate_sgd
+from numerics.sgd.universality import power_of_d, universality
+from theory.effective.laws import law
+from theory.effective.state import start_state
+from theory.effective.tasks import committee, single_index
+from theory.errors import InputError, ReachError
+
+_DIMS = (50, 150, 450)
+
+
+def test_the_distance_falls_like_the_root_for_every_law() -> None:
+    laws = [law(name) for name in ("gaussian", "rademacher", "exponential")]
+    verdict = universality(committee(), [0, 1, 2, 3], laws=laws, dims=_DIMS, replicas=40, seed=1, workers=2)
+    for error in verdict.laws:
+        assert error.slope_stderr < 0.06
+        assert abs(error.slope + 0.5) < 0.05 + 4 * error.slope_stderr
+        assert error.follows
+    assert "one ODE for all these laws" in verdict.to_text()
+    payload = verdict.to_json()
+    assert set(payload) == {"gaussian", "rademacher", "exponential"}
+    assert set(payload["gaussian"]) == {"sup_error", "stderr", "slope", "slope_stderr"}  # type: ignore[call-overload]
+
+
+def test_an_aligned_start_is_seen_and_its_own_ode_followed() -> None:
+    task = single_index(link="tanh", step=0.5)
+    start = start_state(task, {"M_1_1": 0.0, "Q_1_1": 1.0, "p_1_1": 1.0})
+    options: dict[str, Any] = {"laws": [law("two-point:0.1")], "dims": _DIMS, "replicas": 40, "seed": 1, "start": start}
+    away, own = (universality(task, [0, 1, 2], reference=which, **options) for which in ("universal", "own"))
+    assert not away.laws[0].follows
+    assert "not universal here: two-point:0.1" in away.to_text()
+    assert own.laws[0].follows
+
+
+def test_the_power_is_fitted_with_its_error() -> None:
+    generator = np.random.default_rng(0)
+    dims, bars = (100, 400, 1600), (0.01, 0.004, 0.003)
+    truth = np.array(dims) ** -0.5
+    fits = np.array([power_of_d(dims, truth + generator.normal(size=3) * bars, bars) for _ in range(2000)])
+    assert abs(fits[:, 0].mean() + 0.5) < 4.5 * fits[:, 0].std() / np.sqrt(2000) + 0.005
+    assert abs(fits[:, 0].std() / fits[:, 1].mean() - 1) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dims": [100]}, "two dimensions"),
+        ({"dims": [200, 100]}, "increasing"),
+        ({"laws": [law("uniform"), law("uniform")]}, "each once"),
+        ({"laws": []}, "one law or more"),
+        ({"replicas": 1}, "at least 2"),
+        ({"reference": "mine"}, "universal or own"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"laws": [law("uniform")], "dims": [50, 100], "replicas": 2, "seed": 0} | options
+    with pytest.raises(InputError, match=message):
+        universality(committee(), [1], **given)
+
+
+def test_a_diverging_run_is_refused_not_averaged() -> None:
+    """The ODE exists for every law, but at d = 20 one rare large coordinate throws a quartic loss out."""
+    with pytest.raises(ReachError, match=r"two-point:0\.001 inputs at d = 20"):
+        universality(single_index(step=0.05), [1], laws=[law("two-point:0.001")], dims=[20, 40], replicas=3, seed=0)
+
+
+def test_figures_hold_what_moves() -> None:
+    run = simulate_sgd(committee(), [0, 1], d=50, replicas=2, seed=0)
+    assert [axes.get_title() for axes in simulation_figure([run]).axes] == [
+        "overlaps with truths",
+        "overlaps of parameters",
+    ]
+    verdict = universality(committee(), [1], laws=[law("uniform")], dims=[20, 40], replicas=2, seed=0)
+    assert len(universality_figure(verdict).axes) == 1
