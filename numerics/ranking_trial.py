@@ -13,7 +13,7 @@ from numerics.simulate import Simulation, simulate
 from regimes.faces import FACES, Face
 from regimes.limit import limit
 from regimes.ranking import Ranking, rank_faces, tie_bound
-from theory.autoencoder.series import LossName, loss_series
+from theory.autoencoder.series import LossName
 from theory.autoencoder.sizes import Sizes
 from theory.errors import ReachError
 
@@ -32,10 +32,9 @@ _LOSSES: tuple[LossName, ...] = ("train", "population")
 class Trial:
     """One size vector: the ranking, and how far every face's limit is from the simulated curves.
 
-    A face's miss is the largest difference of its curve from the measured one, as a share of the largest measured
-    change; the worse of train and population loss. ``noise`` is the standard error of that share. The measured curves
-    start from the exact E L(0), and their changes are averaged within replicas. A face whose limit does not reach the
-    times has an infinite miss.
+    A face's miss is the largest difference of the change L(t) − L(0) along its curve from the measured one, as a share
+    of the largest measured change; the worse of train and population loss. ``noise`` is the standard error of that
+    share. A face whose limit does not reach the times has an infinite miss.
     """
 
     ranking: Ranking
@@ -120,9 +119,8 @@ def _miss(face: Face, sizes: Sizes, times: Sequence[float], measured: Simulation
     for loss in _LOSSES:
         change = getattr(measured, f"{loss}_change")
         curve = np.array(cast(Sequence[float], getattr(curves, loss)))
-        start = loss_series(loss, order=0).taylor(sizes)[0]
         unit = np.abs(change.mean).max()
-        difference = np.abs(curve - start - change.mean) / unit
+        difference = np.abs(curve - curve[0] - change.mean) / unit
         at = int(difference.argmax())
         worst = max(worst, (float(difference[at]), float(change.stderr.max() / unit)))
     return worst

@@ -17,7 +17,7 @@ from theory.autoencoder.sizes import Sizes
 from theory.engine.laurent import Exponents, Laurent
 
 ORDER = 4
-"""Derivatives compared: the constant and the first four."""
+"""Derivatives compared: the first four."""
 
 HORIZON = Fraction(1, 10)
 """Up to this share of the time 1/Σ rates the Taylor series of every regime converges, and its first terms decide."""
@@ -31,7 +31,6 @@ CLOSE = 0.05
 
 SMALL_SIZE = 10
 FAR = 0.2
-CONSTANT: Exponents = (0, 0, 0, 0)
 _LOSSES: tuple[LossName, ...] = ("train", "population")
 
 
@@ -49,12 +48,14 @@ class Ranking:
     """All 21 faces for one vector of sizes, best first.
 
     Faces that tie with the closest come first, those with fewest vertices before the others (the simplest limit that is
-    as good as any), then the rest by distance. ``rates`` are the six rates at these sizes.
+    as good as any), then the rest by distance. ``rates`` are the six rates at these sizes, ``start`` the exact means of
+    train and population loss at t = 0, which no limit is needed for.
     """
 
     sizes: Sizes
     faces: tuple[RankedFace, ...]
     rates: Mapping[str, float]
+    start: tuple[float, float]
     warnings: tuple[str, ...]
 
     @property
@@ -91,6 +92,7 @@ class Ranking:
             "warnings": list(self.warnings),
             "sizes": self.sizes.to_json(),
             "rate": self.rate,
+            "start": {"train": self.start[0], "population": self.start[1]},
             "ranking": [{"face": r.face.name, "distance": r.distance, "tied": r.tied} for r in self.faces],
         }
 
@@ -100,8 +102,8 @@ class Ranking:
             f"sizes       {self.sizes}",
             f"face        {self.best.name}: vertices {' '.join(self.best.vertices)} (dimension {self.best.dimension})",
             f"rate        η·{self.rate:.3g}: the losses move while ηt ~ {1 / self.rate:.3g}",
-            f"train       L̂(t) − L̂(0) ~ {self.train_scale:.2g}",
-            f"population  L(t) − L(0) ~ {self.population_scale:.2g}",
+            f"train       L̂(0) = {self.start[0]:.6g} (exact mean), L̂(t) − L̂(0) ~ {self.train_scale:.2g}",
+            f"population  L(0) = {self.start[1]:.6g} (exact mean), L(t) − L(0) ~ {self.population_scale:.2g}",
             f"solution    {ATLAS[self.best.name].solution}",
             "",
             "term  rate   value      share of the largest",
@@ -123,9 +125,10 @@ class Ranking:
 def rank_faces(sizes: Sizes) -> Ranking:
     """Rank the faces for actual sizes.
 
-    With θ = 1/(10 Σ rates) the distance of a face is Σ_s |c_s − c_s^face| θ^s over Σ_{s≥1} |c_s| θ^s, for the exact
-    Taylor coefficients c_0 … c_4 of each loss and the face's leading part of them: the share of the early change that
-    the face's limit misses. The worse of train and population loss counts.
+    With θ = 1/(10 Σ rates) the distance of a face is Σ_s |c_s − c_s^face| θ^s over Σ_s |c_s| θ^s, s = 1 … 4, for the
+    exact Taylor coefficients c_s of each loss and the face's leading part of them: the share of the early change
+    L(t) − L(0) that the face's limit misses. The worse of train and population loss counts. The start L(0) is not
+    compared: it is known exactly, and where the loss moves little (``R,N|p``, say) its corrections would hide the rest.
 
     >>> rank_faces(Sizes.parse("p=100,n=100,m=100000,sigma2=1/100")).best.name
     'large-data'
@@ -134,18 +137,19 @@ def rank_faces(sizes: Sizes) -> Ranking:
     rates = {v.name: _monomial(point, v.vector) for v in VERTICES}
     step = HORIZON / sum(rates.values()) / (sizes.p * sizes.m)
     distances = dict.fromkeys(FACES, 0.0)
+    starts: list[float] = []
     for loss in _LOSSES:
         values = [
             {e: c * _monomial(point, e) * step**s / factorial(s) for e, c in y.terms.items()}
             for s, y in enumerate(_coefficients(loss))
         ]
-        values[0][CONSTANT] = Fraction(1, 2)
         exact = [sum(terms.values(), Fraction(0)) for terms in values]
+        starts.append(float(exact[0] + Fraction(1, 2)))
         change = sum(map(abs, exact[1:]))
         for face in FACES:
             kept = leading_exponents(face, loss)
             leading = [sum((terms[e] for e in part), Fraction(0)) for terms, part in zip(values, kept, strict=True)]
-            missed = sum(abs(a - b) for a, b in zip(exact, leading, strict=True))
+            missed = sum(abs(a - b) for a, b in zip(exact[1:], leading[1:], strict=True))
             distances[face] = max(distances[face], float(missed / change))
     bound = tie_bound({face.name: distance for face, distance in distances.items()})
     ranked = sorted(
@@ -156,6 +160,7 @@ def rank_faces(sizes: Sizes) -> Ranking:
         sizes,
         tuple(ranked),
         {name: float(rate) for name, rate in rates.items()},
+        (starts[0], starts[1]),
         tuple(_warnings(sizes, ranked[0])),
     )
 
@@ -171,16 +176,14 @@ def tie_bound(misses: Mapping[str, float]) -> float:
 
 @cache
 def leading_exponents(face: Face, loss: LossName) -> tuple[frozenset[Exponents], ...]:
-    """Exponents of the face's part of Y_0 … Y_4 (or Ŷ); that of the constant ½ only where R is on the face."""
+    """Exponents of the face's part of Y_0 … Y_4 (or Ŷ): the terms that lead for the scalings in its cone."""
     weights = representative(face).exponents
     parts = []
     for coefficient in _coefficients(loss):
         degrees = {e: sum(int(w) * k for w, k in zip(weights, e, strict=True)) for e in coefficient.terms}
         top = max(degrees.values())
-        parts.append({e for e, degree in degrees.items() if degree == top})
-    if "R" in face.triangle:
-        parts[0].add(CONSTANT)
-    return tuple(map(frozenset, parts))
+        parts.append(frozenset(e for e, degree in degrees.items() if degree == top))
+    return tuple(parts)
 
 
 @cache
