@@ -36,7 +36,7 @@ def on_cluster(
             return client.submit(_task, experiment, replica, seed, pure=False)
 
         flight = {submit(replica): replica for replica in islice(queue, window)}
-        completed = distributed.as_completed(list(flight))
+        completed = distributed.as_completed(list(flight), loop=client.loop)
         for future in completed:
             replica = flight.pop(future)
             error = future.exception() if future.status == "error" else None
