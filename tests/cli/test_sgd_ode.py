@@ -9,7 +9,6 @@ import pytest
 
 from ringprism.cli import main
 
-
 MOMENTS = "moments:mean=0,variance=1,kappa3=0,kappa4=0"
 
 
