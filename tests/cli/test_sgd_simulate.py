@@ -45,9 +45,8 @@ def test_universality_schema(run: Run, tmp_path: Path) -> None:
 
 
 def test_divergence_is_null_and_a_warning(run: Run) -> None:
-    code, out, err = run("sgd", "simulate", "--task", "single-index", "--link", "x**3", "--delta", "5", "--times", "0,20", "--d", "50",
-        "--replicas", "2", "--format", "json",
-    )  # fmt: skip
+    options = ("--link", "x**3", "--delta", "5", "--times", "0,20", "--d", "50", "--replicas", "2")
+    code, out, err = run("sgd", "simulate", "--task", "single-index", *options, "--format", "json")
     assert code == 0
     assert "beyond stability" in err
     assert json.loads(out)["statistics"]["Q_1_1"][1] is None
