@@ -59,6 +59,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line. Exit codes: 0 done, 1 a claim failed, 2 bad input, 130 interrupted."""
     try:
         code = app(args=arguments, standalone_mode=False)
+        if code == INTERRUPTED:  # typer's own reading of Ctrl-C
+            raise KeyboardInterrupt
     except RingprismError as error:
         _fail(str(error), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
