@@ -125,14 +125,14 @@ def limit(
     if corrected:
         scaling = ATLAS[place.name].scaling
         weights = dict(zip(("p", "n", "m", "sigma2"), scaling.exponents, strict=True))
-        change = correction(sizes, at, eta=eta, weights=weights, target=solution.has_target, progress=progress)
+        change = correction(sizes, at, curves, eta=eta, weights=weights, target=solution.has_target, progress=progress)
         half = 0.0 if solution.has_target else 0.5
         train, population, error = (
             train + change.train + half,
             population + change.population + half,
             error + change.error,
         )
-        method = f"{method}; first 1/N correction by Padé approximants of its series to order {ORDER}"
+        method = f"{method}; first 1/N correction: median of Padé approximants of its series to order {ORDER}"
     return LimitCurves(
         face=place,
         sizes=sizes,

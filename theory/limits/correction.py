@@ -2,8 +2,9 @@
 
 Let the sizes be powers of N inside the face's cone. Of each exact coefficient Y_s the terms of highest degree make the
 limit; those one degree lower come from pairings with one twist, and from the faces next to this one. Their series in t
-is known to order 7 and is summed by Padé approximants, the median of three, in w = 1 − e^{−y} with the target and
-w = y/(1 + y) without, y = 4ηt/min(p, m). Shorter approximants and the other variable say how far to trust it.
+is known to order 7. It is summed, and so is its quotient by the limit's own series, by Padé approximants of several
+shapes in w = 1 − e^{−y} and in w = y/(1 + y), y = 4ηt/min(p, m): the median is the correction, and the median distance
+from it, threefold, the error estimate. A spurious pole of one approximant moves neither.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from theory.autoencoder.series import loss_series
 from theory.autoencoder.sizes import Sizes
 from theory.engine.laurent import Laurent
 from theory.errors import ReachError
-from theory.limits.solution import FloatArray, Loss
+from theory.limits.solution import Curves, FloatArray, Loss
 
 ORDER = 7
-_APPROXIMANTS = ((3, 3), (3, 4), (4, 3))
-_SHORTER = ((3, 2), (2, 3))
-_MOST_SPREAD = 0.3
+_SHAPES = ((3, 3), (3, 4), (4, 3), (2, 5), (5, 2), (2, 4), (4, 2))
+_SHAPES_RATIONAL = _SHAPES[:3]
+_MOST_SPREAD = 0.5
 _DIGITS = 60
 
 
 class Correction(NamedTuple):
-    """What to add to both losses, and the spread of the resummations (terms of order 1/N² are not in it)."""
+    """What to add to both losses, and how far the resummations disagree (terms of order 1/N² are not in it)."""
 
     train: FloatArray
     population: FloatArray
@@ -51,8 +52,7 @@ def first_correction(loss: Loss, weights: Mapping[str, Fraction], *, order: int 
     for s, whole in enumerate(_series(loss, order)):
         rest = whole - whole.leading(weights)
         if s and rest:
-            next_degree = whole.degree(weights) - 1
-            rest = _of_degree(rest, weights, next_degree)
+            rest = _of_degree(rest, weights, whole.degree(weights) - 1)
         kept.append(rest)
     return tuple(kept)
 
@@ -72,43 +72,53 @@ def _of_degree(polynomial: Laurent, weights: Mapping[str, Fraction], degree: Fra
     return Laurent(names, terms)
 
 
-def resum(coefficients: Sequence[Fraction], y: FloatArray, *, saturating: bool) -> tuple[FloatArray, FloatArray]:
-    """Sum Σ c_k y^k, k = 0 … 7, by Padé approximants in w(y): a value and how far other approximants are from it.
+def resum(
+    coefficients: Sequence[Fraction], base: Sequence[Fraction], base_values: FloatArray, y: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Σ c_k y^k from c_0 … c_7: a value and an error estimate.
 
-    The value is the median of three of degree 6 and 7 in w = 1 − e^{−y} (``saturating``) or w = y/(1 + y).
+    ``base`` is the series of a function with values ``base_values`` at ``y`` that may share the sum's singularities.
 
-    >>> value, spread = resum([Fraction((-1) ** k) for k in range(8)], np.array([3.0]), saturating=False)
-    >>> round(float(value[0]), 9), float(spread[0]) < 1e-9
+    >>> geometric = [Fraction((-1) ** k) for k in range(8)]
+    >>> value, error = resum(geometric, [Fraction(1), *[Fraction(0)] * 7], np.ones(1), np.array([3.0]))
+    >>> round(float(value[0]), 2), float(error[0]) < 0.02
     (0.25, True)
+
+    Raises ``ReachError`` where fewer than three approximants exist.
     """
     if not any(coefficients):
         return np.zeros_like(y), np.zeros_like(y)
-    values = _approximants(coefficients, y, _APPROXIMANTS, saturating=saturating)
-    others = [
-        *_approximants(coefficients, y, _SHORTER, saturating=saturating),
-        *_approximants(coefficients, y, _APPROXIMANTS, saturating=not saturating),
-    ]
-    if len(values) < 2 or not others:
+    candidates = _approximants(coefficients, y)
+    if base[0]:
+        candidates += [found * base_values for found in _approximants(_quotient(coefficients, base), y)]
+    if len(candidates) < 3:
         raise ReachError(
             "1/N correction",
             given=float(y[-1]),
             reach="no time: the Padé approximants do not exist at these sizes",
             remedy="change the sizes a little, or ask for the bare limit",
         )
-    best = np.median(values, axis=0)
-    inner = np.max(np.abs(np.array(values) - best), axis=0)
-    outer = np.median(np.abs(np.array(others) - best), axis=0)
-    return best, np.maximum(inner, outer)
+    best = np.median(candidates, axis=0)
+    return best, 3 * np.median(np.abs(np.array(candidates) - best), axis=0)
 
 
-def _approximants(
-    coefficients: Sequence[Fraction], y: FloatArray, shapes: Sequence[tuple[int, int]], *, saturating: bool
-) -> list[FloatArray]:
+def _quotient(a: Sequence[Fraction], b: Sequence[Fraction]) -> list[Fraction]:
+    out: list[Fraction] = []
+    for k, value in enumerate(a):
+        out.append((value - sum((out[j] * b[k - j] for j in range(k)), start=Fraction(0))) / b[0])
+    return out
+
+
+def _approximants(coefficients: Sequence[Fraction], y: FloatArray) -> list[FloatArray]:
+    found = []
     with mp.workdps(_DIGITS):
-        inner = [mp.mpf(0)] + [mp.mpf(1) / k if saturating else mp.mpf(1) for k in range(1, len(coefficients))]
-        series = _compose([mp.mpf(c.numerator) / c.denominator for c in coefficients], inner)
-        w = [-mp.expm1(-mp.mpf(v)) if saturating else mp.mpf(v) / (1 + mp.mpf(v)) for v in y]
-        return [found for shape in shapes if (found := _pade(series, *shape, w)) is not None]
+        outer = [mp.mpf(c.numerator) / c.denominator for c in coefficients]
+        for saturating, shapes in ((True, _SHAPES), (False, _SHAPES_RATIONAL)):
+            inner = [mp.mpf(0)] + [mp.mpf(1) / k if saturating else mp.mpf(1) for k in range(1, len(outer))]
+            w = [-mp.expm1(-mp.mpf(v)) if saturating else mp.mpf(v) / (1 + mp.mpf(v)) for v in y]
+            series = _compose(outer, inner)
+            found += [_pade(series, *shape, w) for shape in shapes]
+    return [values for values in found if values is not None]
 
 
 def _compose(outer: list[mp.mpf], inner: list[mp.mpf]) -> list[mp.mpf]:
@@ -124,36 +134,42 @@ def _pade(series: list[mp.mpf], top: int, bottom: int, w: list[mp.mpf]) -> Float
     """The [top/bottom] approximant; in a square block of equal entries of the Padé table, the block's corner."""
     try:
         numerator, denominator = mp.pade(series[: top + bottom + 1], top, bottom)
+        values = [mp.polyval(numerator[::-1], x) / mp.polyval(denominator[::-1], x) for x in w]
     except ZeroDivisionError:
         return _pade(series, top - 1, bottom - 1, w) if min(top, bottom) > 1 else None
-    values = [mp.polyval(numerator[::-1], x) / mp.polyval(denominator[::-1], x) for x in w]
     return np.array([float(value) for value in values])
 
 
 def correction(
     sizes: Sizes,
     times: FloatArray,
+    limit: Curves,
     *,
     eta: float,
     weights: Mapping[str, Fraction],
     target: bool,
     progress: Callable[[int, int], None] | None = None,
 ) -> Correction:
-    """The first 1/N correction at actual sizes, to be added to the limit of the face that ``weights`` select.
+    """The first 1/N correction at actual sizes, to be added to ``limit``, the curves of the face of ``weights``.
 
-    Raises ``ReachError`` for times at which the approximants differ by more than 30 % of the correction's size.
+    Raises ``ReachError`` for times at which the approximants differ by more than 50 % of the correction's size.
     """
     scale = min(sizes.p, sizes.m)
     y = 4 * eta * times / scale
     unit = Fraction(scale, 4 * sizes.p * sizes.m)
     point: dict[str, Fraction | int] = {"p": sizes.p, "n": sizes.n, "m": sizes.m, "sigma2": sizes.sigma2}
+
+    def at_sizes(polynomials: Sequence[Laurent]) -> list[Fraction]:
+        return [Fraction(c.evaluate(point)) * (-unit) ** s / math.factorial(s) for s, c in enumerate(polynomials)]
+
     found = []
-    losses: tuple[Loss, Loss] = ("train", "population")
-    for k, loss in enumerate(losses):
-        polynomials = first_correction(loss, weights)
-        exact = [Fraction(c.evaluate(point)) * (-unit) ** s / math.factorial(s) for s, c in enumerate(polynomials)]
-        value, spread = resum(exact, y, saturating=target)
-        uncertain = spread > _MOST_SPREAD * np.maximum.accumulate(np.abs(value)) + 1e-12
+    losses: tuple[tuple[Loss, FloatArray], ...] = (("train", limit.train), ("population", limit.population))
+    for k, (loss, values) in enumerate(losses):
+        base = at_sizes([whole.leading(weights) for whole in _series(loss, ORDER)])
+        if target:
+            base[0] += Fraction(1, 2)
+        value, error = resum(at_sizes(first_correction(loss, weights)), base, values, y)
+        uncertain = error > _MOST_SPREAD * np.maximum.accumulate(np.abs(value)) + 1e-12 * np.abs(values)
         if np.any(uncertain):
             good = times[: int(np.argmax(uncertain))]
             raise ReachError(
@@ -162,7 +178,7 @@ def correction(
                 reach=f"t = {float(good[-1]) if good.size else 0.0:g} among these, from the series to order {ORDER}",
                 remedy="ask for earlier times, or for the bare limit",
             )
-        found.append((value, spread))
+        found.append((value, error))
         if progress is not None:
             progress(k + 1, len(losses))
     (train, train_error), (population, population_error) = found

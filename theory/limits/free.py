@@ -36,7 +36,10 @@ _MOST_CONTRACTION = 0.85
 
 @dataclass(frozen=True)
 class Truncation:
-    """Both losses with words of total degree up to ``degree``; no extrapolation."""
+    """Both losses with words of total degree up to ``degree``; no extrapolation.
+
+    NaN from where the truncated flow, which does not keep M positive, ran away.
+    """
 
     degree: int
     train: FloatArray
@@ -77,19 +80,23 @@ def truncate(ratios: Ratios, times: FloatArray, *, target: bool, degree: int) ->
         degree,
     )
     T = ratios.per_m * times  # with S in units of p
-    run = solve_ivp(
-        lambda _, x: _slope(algebra, x, target=target),
-        (0.0, max(float(T[-1]), 1e-300)),
-        algebra.letter(),
-        t_eval=T,
-        rtol=_TOLERANCE,
-        atol=_TOLERANCE * 1e-2,
-    )
-    distances = -run.y.T if target else run.y.T
-    if target:
-        distances[:, 1] += 1
-    train = np.array([d @ algebra.times_second(d, degree) for d in distances]) / (2 * ratios.data)
-    return Truncation(degree, train, np.einsum("ij,ij->i", distances, distances) / 2)
+    with np.errstate(all="ignore"):
+        run = solve_ivp(
+            lambda _, x: _slope(algebra, x, target=target),
+            (0.0, max(float(T[-1]), 1e-300)),
+            algebra.letter(),
+            t_eval=T,
+            rtol=_TOLERANCE,
+            atol=_TOLERANCE * 1e-2,
+        )
+    train, population = np.full((2, T.size), np.nan)
+    for i, element in enumerate(run.y.T):
+        distance = -element if target else element
+        if target:
+            distance[1] += 1
+        train[i] = distance @ algebra.times_second(distance, degree) / (2 * ratios.data)
+        population[i] = distance @ distance / 2
+    return Truncation(degree, train, population)
 
 
 def _slope(algebra: FreeProduct, x: FloatArray, *, target: bool) -> FloatArray:
@@ -138,7 +145,7 @@ def extrapolate(
         population, population_error = _aitken([run.population for run in runs])
         settled = np.all(train_error <= _ACCURACY * np.abs(train)) and np.all(
             population_error <= _ACCURACY * np.abs(population)
-        )
+        )  # NaN compares false
         if degree is None and settled:
             break
     return Extrapolated(runs[-1].degree, train, population, train_error, population_error)
@@ -172,11 +179,11 @@ def algebra_curves(
     """
     found = extrapolate(ratios, times, target=target, degree=degree, progress=progress)
     error = np.maximum(found.train_error, found.population_error)
-    uncertain = (found.train_error > _REACH * np.abs(found.train)) | (
-        found.population_error > _REACH * np.abs(found.population)
+    certain = (found.train_error <= _REACH * np.abs(found.train)) & (
+        found.population_error <= _REACH * np.abs(found.population)
     )
-    if np.any(uncertain):
-        good = times[: int(np.argmax(uncertain))]
+    if not np.all(certain):
+        good = times[: int(np.argmin(certain))]
         raise ReachError(
             f"limit {'interior' if target else 'free'}",
             given=float(times[-1]),
