@@ -19,7 +19,7 @@ TENSOR_DIMENSION = 4
 """Up to here a tensor rule is the better one."""
 MOST_NODES = 2**20
 _NEGLIGIBLE = 1e-13
-_SHIFTS = 4
+_BITS = 48
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103)
 
 
@@ -63,14 +63,14 @@ def gauss_hermite(dimension: int, order: int, *, pruned: bool = False) -> Gaussi
 
 @lru_cache(maxsize=16)
 def quasi_monte_carlo(dimension: int, log2_points: int) -> GaussianRule:
-    """Sobol points under four shifts, each with its mirror image; their mean is 0 and their covariance the identity.
+    """Sobol points under one digital shift, so that none of them lies at infinity.
 
-    The shifts are multiples of √prime modulo 1, fixed once for all: the same rule everywhere, no random numbers.
-    ``log2_points`` counts all of them (at least 2³).
+    The shift's binary digits are those of √prime: fixed once for all, the same rule everywhere, no random numbers. Its
+    error for smooth functions falls like one over the number of points, nearly; two levels tell how large it is.
 
-    >>> rule = quasi_monte_carlo(5, 10)
-    >>> bool(abs(rule.weights @ rule.nodes[:, 0] ** 2 - 1) < 1e-12), len(rule.weights)
-    (True, 1024)
+    >>> rule = quasi_monte_carlo(5, 12)
+    >>> bool(abs(rule.weights @ rule.nodes[:, 0] ** 2 - 1) < 1e-2), len(rule.weights)
+    (True, 4096)
     """
     if dimension > len(_PRIMES) or 2**log2_points > 8 * MOST_NODES:
         raise BudgetError(
@@ -79,12 +79,10 @@ def quasi_monte_carlo(dimension: int, log2_points: int) -> GaussianRule:
             limit=f"{8 * MOST_NODES} points in dimension {len(_PRIMES)}",
             remedy="take fewer units, or fewer points",
         )
-    points = qmc.Sobol(dimension, scramble=False).random_base2(log2_points - 3)
-    shifts = np.outer(np.arange(_SHIFTS) + 0.5, np.sqrt(_PRIMES[:dimension]))
-    uniform = ((points[None] + shifts[:, None]) % 1.0).reshape(-1, dimension)
-    half = ndtri(np.clip(uniform, 2.0**-40, 1 - 2.0**-40))
-    half = half @ np.linalg.inv(np.linalg.cholesky(half.T @ half / len(half))).T
-    nodes = np.concatenate([half, -half])
+    size = 2.0**_BITS
+    digits = (qmc.Sobol(dimension, scramble=False, bits=_BITS).random_base2(log2_points) * size).astype(np.uint64)
+    shift = (np.sqrt(_PRIMES[:dimension]) % 1 * size).astype(np.uint64)
+    nodes = ndtri(((digits ^ shift) + 0.5) / size)
     return GaussianRule(nodes, np.full(len(nodes), 1 / len(nodes)), "quasi-Monte Carlo")
 
 

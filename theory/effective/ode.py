@@ -24,7 +24,7 @@ BEYOND = 1e6
 """A statistic larger than this has left every bound: the parameters started at order one."""
 _FINE, _COARSE = (1e-9, 1e-11), (1e-7, 1e-9)
 _LEVELS = range(0, 14, 2)
-_POINTS_A_SOLVE = 2**18
+_POINTS_A_SOLVE = 2**19
 _WIDEST = 10
 _EXACT_ORDER = 11  # a coordinate's law is integrated by 12 nodes at least
 
@@ -161,7 +161,9 @@ def _refine(
         size = refined.points(state).weights.size
         flow = lambda flat, refined=refined: refined(state.moved(flat)).flat()  # noqa: E731
         # On fixed nodes a kinked loss has a drift that jumps by a weight: finer steps would see nothing else.
-        accuracy = _FINE if exact else _COARSE if task.is_smooth else (8 / size, 8 / size)
+        # The solver's tolerance tightens with the quadrature, so that the difference tells both errors.
+        jump, relative = 0.0 if task.is_smooth else 8 / size, tolerance / (10 * 4**done)
+        accuracy = _FINE if exact else (max(relative, jump), max(relative / 10, jump))
         values = _solve(task, flow, state, grid, accuracy)
         if progress:
             progress(done + 1, len(_LEVELS))
