@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TITLES = {"M": "overlaps with truths", "Q": "overlaps of parameters", "b": "second layer", "p": "localised entries"}
 _MOST_LABELS = 8
+_LEGEND: Any = {"fontsize": 8.0, "frameon": False}
 
 
 def simulation_figure(runs: Sequence[Simulation], curves: Sequence[EffectiveODE] = ()) -> Figure:
@@ -25,6 +26,8 @@ def simulation_figure(runs: Sequence[Simulation], curves: Sequence[EffectiveODE]
 
     Each statistic has a colour; each run a marker, each ODE a line style. Runs and ODEs are of one task.
     """
+    from matplotlib.lines import Line2D
+
     names = (runs[0] if runs else curves[0]).names
     kinds = [kind for kind in _TITLES if any(name.startswith(kind) and _moves(name, runs, curves) for name in names)]
     fig = figure(3.4 * len(kinds), 3.0)
@@ -33,9 +36,14 @@ def simulation_figure(runs: Sequence[Simulation], curves: Sequence[EffectiveODE]
         for colour, k in zip(colours(len(chosen)), chosen, strict=True):
             _draw_statistic(axes, k, colour, runs, curves)
         if len(chosen) <= _MOST_LABELS:
-            axes.legend(ncols=1 + len(chosen) // 5)
+            axes.legend(ncols=1 + len(chosen) // 5, **_LEGEND)
         axes.set_title(_TITLES[kind])
         axes.set_xlabel("time nδ/d")
+    if len(runs) > 1:
+        hollow: Any = {"color": "0.4", "fillstyle": "none", "linestyle": "none"}
+        marks = [Line2D([], [], marker=MARKERS[k % len(MARKERS)], **hollow) for k in range(len(runs))]
+        labels = [f"{run.law}, d = {run.d}" for run in runs]
+        fig.legend(marks, labels, loc="outside lower center", ncols=len(runs), **_LEGEND)
     return fig
 
 
@@ -51,13 +59,18 @@ def _draw_statistic(axes: Any, k: int, colour: str, runs: Sequence[Simulation], 
             stderr,
             fmt=MARKERS[place % len(MARKERS)],
             color=colour,
+            # Hollow and of growing size, so that runs that agree are all seen.
+            fillstyle="none" if len(runs) > 1 else "full",
+            markersize=4 + 2 * place,
             label=label if place == 0 else None,
         )
 
 
 def universality_figure(verdict: Universality) -> Figure:
     """Sup-distance from the ODE against d on logarithmic axes, one colour and marker a law, with the power −1/2."""
-    fig = figure(4.6, 3.4)
+    from matplotlib.ticker import FormatStrFormatter, LogLocator
+
+    fig = figure(6.0, 3.2)
     (axes,) = panels(fig)
     for place, (colour, law) in enumerate(zip(colours(len(verdict.laws)), verdict.laws, strict=True)):
         axes.errorbar(
@@ -73,10 +86,14 @@ def universality_figure(verdict: Universality) -> Figure:
     axes.plot(dims, 1.3 * top * (dims / dims[0]) ** -0.5, "--", color="0.5", label="power −1/2")
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.set_xticks(verdict.dims, [str(d) for d in verdict.dims])
+    axes.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.set_xlabel("dimension d")
     axes.set_ylabel("sup |simulation − ODE|")
     axes.set_title(verdict.task)
-    axes.legend(title="law: fitted power of d")
+    fig.legend(title="law: fitted power of d", loc="outside right upper", **_LEGEND)
     return fig
 
 

@@ -84,7 +84,10 @@ class Universality:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         apart = [law.law for law in self.laws if not law.follows]
-        conclusion = f"not universal here: {', '.join(apart)}" if apart else "universal: one ODE for all these laws"
+        if self.reference == "own":
+            conclusion = f"off their own ODE: {', '.join(apart)}" if apart else "every law follows its own ODE"
+        else:
+            conclusion = f"not universal here: {', '.join(apart)}" if apart else "universal: one ODE for all these laws"
         head = f"{self.task}: sup |simulation − {which}|, {self.replicas} replicas; the limit predicts the power −1/2"
         return "\n".join([head, *lines, conclusion])
 
