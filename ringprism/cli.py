@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from ringprism.commands.atlas import atlas
 from ringprism.commands.claims import claims
 from ringprism.commands.classify import classify
 from ringprism.commands.demo import demo
@@ -43,6 +44,7 @@ def _root(
 app.command()(derive)
 app.command()(classify)
 app.command()(limit)
+app.command()(atlas)
 app.command()(simulate)
 app.add_typer(store)
 app.command()(validate)

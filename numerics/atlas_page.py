@@ -1,0 +1,143 @@
+"""The atlas as one HTML page: the prism, and for each face its cone, scales, formula, asymptotics, and a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from numerics.atlas_sizes import SETTINGS, Setting
+from numerics.figures.atlas import draw_survey
+from numerics.figures.prism import draw_prism
+from numerics.mathml import mathml
+from numerics.page import page, picture
+from numerics.replicas import Progress
+from numerics.simulate import Simulation, simulate
+from regimes.atlas import ATLAS, AtlasEntry
+from regimes.limit import LimitCurves, limit
+
+_FINE, _COARSE = 41, 9
+_KINDS = {0: "vertex", 1: "edge", 2: "two-face", 3: "the whole prism"}
+_STYLE = """
+.formula { overflow-x: auto; padding: .4rem .8rem; background: var(--panel); border-radius: 3px; }
+.formula p { margin: .45rem 0; }
+nav ul { columns: 8rem; padding-left: 1.1rem; }
+dd { overflow: auto hidden; min-width: 0; padding: .1rem 0; }
+.cone { float: right; width: min(17rem, 100%); margin: 0 0 .5rem 1rem; }
+section { clear: both; }
+@media (max-width: 44rem) { .cone { float: none; margin: 0; } }
+"""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A face seen twice: its limit on a fine grid, and simulation on a coarse one."""
+
+    setting: Setting
+    limit: LimitCurves
+    simulation: Simulation
+
+    @property
+    def entry(self) -> AtlasEntry:
+        """The face's entry in the atlas."""
+        return ATLAS[self.setting.face]
+
+
+def survey_faces(*, replicas: int, seed: int, workers: int = 1, progress: Progress | None = None) -> tuple[Survey, ...]:
+    """Evaluate and simulate all 21 faces at sizes up to 1000; ``progress`` counts faces."""
+    surveys = []
+    for setting in SETTINGS.values():
+        surveys.append(
+            Survey(
+                setting,
+                limit(setting.face, setting.sizes, setting.times(_FINE)),
+                simulate(setting.sizes, setting.times(_COARSE), replicas=replicas, seed=seed, workers=workers),
+            )
+        )
+        if progress is not None:
+            progress(len(surveys), len(SETTINGS))
+    return tuple(surveys)
+
+
+def atlas_html(surveys: Sequence[Survey]) -> str:
+    """The page; nothing on it is fetched from anywhere."""
+    return page(
+        "Atlas of the prism: the learning regimes of large linear autoencoders",
+        _introduction(surveys) + "".join(_section(survey) for survey in surveys),
+        style=_STYLE,
+    )
+
+
+def _introduction(surveys: Sequence[Survey]) -> str:
+    links = "".join(f'<li><a href="#{_anchor(s.entry)}">{escape(s.entry.face.name)}</a></li>' for s in surveys)
+    prism = picture(draw_prism(), alt="The triangular prism of the six rates.", name="prism")
+    return (
+        "<p>Model "
+        + mathml(r"f(x) = U^TUx")
+        + ", "
+        + mathml(r"U")
+        + " of size "
+        + mathml(r"n \times p")
+        + " with iid "
+        + mathml(r"N(0, \sigma^2)")
+        + " entries at first, data "
+        + mathml("X")
+        + " of size "
+        + mathml(r"p \times m")
+        + " with iid standard normal entries, gradient flow on "
+        + mathml(r"\hat{L} = \frac{1}{2pm}\text{‖}X-U^TUX\text{‖}^2")
+        + ", with the population loss "
+        + mathml(r"L = \frac{1}{2p}\text{‖}1-U^TU\text{‖}^2")
+        + ". Each time derivative of the losses multiplies them by one of six rates; which of them are largest picks a "
+        "face of a triangular prism, and each of its 21 faces has its own limit (Golikov, Gusev, Yarotsky, "
+        "arXiv 2606.05335).</p>"
+        f"<figure>{prism}<figcaption>The prism: the triangle is the kind of term (R: target, N and P: quadratic), the "
+        "segment the node contracted in the data.</figcaption></figure>"
+        f"<nav aria-label='Faces'><ul>{links}</ul></nav>"
+    )
+
+
+def _section(survey: Survey) -> str:
+    entry, setting = survey.entry, survey.setting
+    formula, face = entry.limit.formula, entry.face
+    train_scale, population_scale = entry.loss_scales
+    title = face.name if face.name == face.vertex_set else f"{face.name} ({face.vertex_set})"
+    lines = [
+        mathml(rf"\hat{{L}}(t) = {formula.train}", display=True),
+        mathml(rf"L(t) = {formula.population}", display=True),
+    ]
+    where = "".join(f"<p>{mathml(line, display=True)}</p>" for line in formula.where)
+    facts = {
+        "Vertices": escape(", ".join(face.vertices)) + f" ({_KINDS[face.dimension]})",
+        "Cone": " and ".join(mathml(line) for line in entry.cone),
+        "Time scale": mathml(entry.time_scale),
+        "Moving part": f"train {mathml(train_scale)}, population {mathml(population_scale)}",
+        "Solution": escape(entry.solution),
+        "Large times": mathml(formula.large_time),
+    }
+    listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items())
+    plot = picture(
+        draw_survey(survey),
+        alt=f"Train and population loss of {title} against time: limit as lines, simulation as points.",
+        name=_anchor(entry),
+    )
+    cone = picture(
+        draw_prism(entry.scaling),
+        alt=f"The prism with the face {title} shaded and a scaling that leads into it.",
+        name=f"cone-{_anchor(entry)}",
+    )
+    constant = "" if entry.limit.has_target else " The limit leaves the constant ½ out."
+    return (
+        f'<section aria-labelledby="{_anchor(entry)}"><h2 id="{_anchor(entry)}">{escape(title)}</h2>'
+        f'<figure class="cone">{cone}</figure><dl>{listed}</dl>'
+        f'<div class="formula" tabindex="0" role="group" aria-label="Formula of {escape(face.name)}">'
+        f"{''.join(f'<p>{line}</p>' for line in lines)}{where}</div>"
+        f'<figure><div class="scroll" tabindex="0" role="group" aria-label="Plot of {escape(face.name)}">{plot}</div>'
+        f"<figcaption>{escape(str(setting.sizes))}, η = 1; "
+        f"{survey.simulation.replicas} replicas, bars of two standard errors. The largest ratio taken to be zero is "
+        f"{setting.smallness:.2g}.{constant}</figcaption></figure></section>"
+    )
+
+
+def _anchor(entry: AtlasEntry) -> str:
+    return "face-" + entry.face.vertex_set.replace(",", "").replace("|", "-")

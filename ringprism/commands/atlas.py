@@ -1,0 +1,27 @@
+"""``ringprism atlas``: all 21 faces of the prism on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ringprism.console import progress_bar
+from ringprism.options import SeedOption, WorkersOption
+
+
+def atlas(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Write atlas.html there.")],
+    replicas: Annotated[int, typer.Option("--replicas", min=2, help="Simulated draws a face.")] = 16,
+    seed: SeedOption = 0,
+    workers: WorkersOption = 1,
+) -> None:
+    """Write the atlas: for each face its cone, scales, formula, asymptotics, and limit against simulation."""
+    from numerics.atlas_page import atlas_html, survey_faces
+    from numerics.files import make_folder, write_whole
+
+    make_folder(out)
+    with progress_bar("faces") as progress:
+        surveys = survey_faces(replicas=replicas, seed=seed, workers=workers, progress=progress)
+    print(write_whole(out / "atlas.html", atlas_html(surveys)))
