@@ -67,7 +67,7 @@ class EffectiveODE:
         return "\n".join([about, *lines, f"estimated error: {self.error.max():.1e}"])
 
     def _cells(self) -> list[list[str]]:
-        return [[f"{value:.5f}" for value in row] for row in self.values]
+        return [[f"{value:.5f}" for value in row] for row in self.values.round(5) + 0.0]
 
     def to_latex(self) -> str:
         """The system itself, with the task's gradients written out."""

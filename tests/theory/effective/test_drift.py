@@ -106,7 +106,7 @@ def test_drift_is_the_mean_of_one_step(task: Task, start: dict[str, float], law:
 LOCALISED = [
     (single_index(link="erf", step=1.0), {"Q_1_1": 2.0, "M_1_1": 0.0, "p_1_1": 1.3}, "rademacher"),
     (single_index(link="erf", step=1.0), {"Q_1_1": 2.0, "M_1_1": 0.5, "p_1_1": 1.2, "s_1_1": 0.6}, "three-point"),
-    (logistic(noise=1.0, step=1.0), {"Q_1_1": 3.0, "M_1_1": 0.9, "p_1_1": 1.5, "s_1_1": 0.7}, "exponential"),
+    (logistic(noise=0.5, step=1.0), {"Q_1_1": 3.0, "M_1_1": 0.9, "p_1_1": 1.5, "s_1_1": 0.7}, "exponential"),
     (committee(students=1, teachers=1, step=1.0), {"Q_1_1": 3.0, "p_1_1": 1.0, "p_1_2": -1.2}, "two-point:0.1"),
 ]
 
