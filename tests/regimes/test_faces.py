@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import networkx as nx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regimes.faces import FACES, Face, face_lattice, parse_face
@@ -43,6 +43,7 @@ def test_rate_vectors_lie_on_one_hyperplane_and_span_it() -> None:
     assert PRISM.dimension == 3
 
 
+@settings(deadline=None)
 @given(face=st.sampled_from(FACES), data=st.data())
 def test_a_face_is_read_in_any_order_and_case(face: Face, data: st.DataObject) -> None:
     left = data.draw(st.permutations(sorted(face.triangle)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regimes.faces import FACES, Face, face_of_vertices
@@ -57,6 +57,7 @@ def test_every_face_is_named_from_exponents(face: Face) -> None:
     assert min(inside.p, inside.n, inside.m) > 0
 
 
+@settings(deadline=None)
 @given(p=EXPONENTS, n=EXPONENTS, m=EXPONENTS, sigma2=EXPONENTS)
 def test_the_face_is_where_the_six_rates_are_largest(p: Fraction, n: Fraction, m: Fraction, sigma2: Fraction) -> None:
     """The oracle evaluates the six rates at sizes 2^(12 α), whole powers of two: exact, and knows of no vectors."""
@@ -68,6 +69,7 @@ def test_the_face_is_where_the_six_rates_are_largest(p: Fraction, n: Fraction, m
     assert Fraction(2) ** int(12 * scaling.rate_exponent) == largest
 
 
+@settings(deadline=None)
 @given(p=EXPONENTS, n=EXPONENTS, m=EXPONENTS, sigma2=EXPONENTS, unit=st.fractions(min_value="1/9", max_value=9))
 def test_the_choice_of_the_large_number_does_not_matter(
     p: Fraction, n: Fraction, m: Fraction, sigma2: Fraction, unit: Fraction

@@ -32,7 +32,7 @@ def brute_force_facets(points: list[tuple[int, ...]], dimension: int) -> set[fro
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(points=SPACE)
 def test_facets_are_those_of_the_definition(points: list[tuple[int, ...]]) -> None:
     distinct = sorted(set(points))
@@ -46,7 +46,7 @@ def test_facets_are_those_of_the_definition(points: list[tuple[int, ...]]) -> No
     assert not inner
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(first=SPACE, second=SPACE)
 def test_the_minkowski_difference_undoes_the_sum(first: list[tuple[int, ...]], second: list[tuple[int, ...]]) -> None:
     a, b = hull(first), hull(second)
