@@ -10,6 +10,7 @@ import numpy as np
 
 from theory.errors import InputError
 
+_RESAMPLES = 500
 _LEAST_ERROR = 1e-3
 """No median is trusted to better than this, relatively, when slopes are fitted."""
 
@@ -72,27 +73,35 @@ class Slope:
     stderr: float | None
 
 
-def fit_slope(dims: Sequence[int], medians: Sequence[Median]) -> Slope:
+def fit_slope(
+    dims: Sequence[int], times: Sequence[Sequence[int | None]], medians: Sequence[Median], seed: np.random.SeedSequence
+) -> Slope:
     """Least squares of log median against log d, weighted by the medians' errors; unreached medians are left out.
 
-    The error is enlarged by √(χ²/(points − 2)) where the points scatter more than their errors say.
+    ``times[i][k]`` is replica k's time at ``dims[i]``, None where censored. Replica k begins from the same random
+    numbers at every d, so the errors of the medians go together; the slope's error is therefore had by resampling
+    replicas, all dimensions at once. It is enlarged where the medians scatter around the line more than their errors.
 
-    >>> slope = fit_slope([10, 100], [Median(5, 0.1, 0, 9, 99), Median(500, 0.1, 0, 9, 999)])
+    >>> times = [[5, 6, 4], [500, 600, 400]]
+    >>> slope = fit_slope([10, 100], times, [median(t, 999) for t in times], np.random.SeedSequence(0))
     >>> round(slope.value, 6), round(slope.stderr, 6)
-    (2.0, 0.061419)
+    (2.0, 0.0)
     """
-    points = [
-        (math.log(d), math.log(m.value), max(m.log_stderr or 0.0, _LEAST_ERROR))
-        for d, m in zip(dims, medians, strict=True)
-        if m.value is not None
-    ]
-    if len({x for x, _, _ in points}) < 2:
+    used = [i for i, m in enumerate(medians) if m.value is not None]
+    if len(used) < 2:
         return Slope(None, None)
-    x, y, error = np.array(points).T
-    weights = error**-2
-    centre = np.average(x, weights=weights)
-    information = float(np.sum(weights * (x - centre) ** 2))
-    slope = float(np.sum(weights * (x - centre) * y) / information)
-    residual = y - np.average(y, weights=weights) - slope * (x - centre)
-    scatter = float(np.sum(weights * residual**2)) / (len(x) - 2) if len(x) > 2 else 1.0
-    return Slope(slope, math.sqrt(max(1.0, scatter) / information))
+    x = np.log([dims[i] for i in used])
+    weights = np.array([max(medians[i].log_stderr or 0.0, _LEAST_ERROR) for i in used]) ** -2
+    centred = x - np.average(x, weights=weights)
+    lever = weights * centred / np.sum(weights * centred**2)
+    logs = np.log([[math.inf if time is None else max(time, 1) for time in times[i]] for i in used])
+    y = np.log([medians[i].value or 1.0 for i in used])
+    slope = float(lever @ y)
+    residual = y - np.average(y, weights=weights) - slope * centred
+    scatter = float(np.sum(weights * residual**2)) / (len(used) - 2) if len(used) > 2 else 1.0
+    chosen = np.random.default_rng(seed).integers(logs.shape[1], size=(_RESAMPLES, logs.shape[1]))
+    ordered = np.sort(logs[:, chosen], axis=2)
+    count = logs.shape[1]
+    middles = (ordered[:, :, (count - 1) // 2] + ordered[:, :, count // 2]) / 2
+    slopes = (lever @ np.where(np.isinf(middles), np.nan, middles))[~np.isinf(middles).any(axis=0)]
+    return Slope(slope, float(slopes.std()) * math.sqrt(max(1.0, scatter)))

@@ -71,12 +71,13 @@ def run_chains(
     workers: int = 1,
     progress: Progress | None = None,
     store: str | Path | None = None,
+    name: str = "single-index",
 ) -> Runs:
     """Run replicas 0 … K−1; ``progress`` counts steps of all of them.
 
     Replica k depends on the seed and k alone, not on the batch it shares a kernel call with nor on ``workers``, which
     are threads: the kernels hold no lock. On Ctrl-C what has finished is returned with ``interrupted`` set, if anything
-    has; with a ``store`` each batch is written as it ends and not run again.
+    has; with a ``store`` each batch is written under ``name`` and the setting as it ends, and not run again.
 
     Raises ``InputError`` for counts out of range or a store of another run, ``BudgetError`` for days of work.
     """
@@ -97,7 +98,7 @@ def run_chains(
     if store is None:
         return _run(setting, start, plan, replicas, seed, method, workers, progress, None)
     parameters = _parameters(setting, start, plan, method)
-    name = f"single-index train {start.text} d={setting.d}"
+    name = f"{name} {start.text} {setting.describe()}"
     with Store.open(store) as opened:
         record = opened.record(name, parameters, seed)
         return _run(setting, start, plan, replicas, seed, method, workers, progress, record)

@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from numerics.replicas import Progress
+from numerics.seeds import replica_seed
 from numerics.single_index.batches import Plan
 from numerics.single_index.censoring import Median, Slope, fit_slope, median
 from numerics.single_index.chains import Method, run_chains
@@ -125,6 +127,8 @@ def complexity(
     method: Method = "reduced",
     workers: int = 1,
     progress: Progress | None = None,
+    store: str | Path | None = None,
+    name: str = "single-index complexity",
 ) -> Complexity:
     """Median samples to reach ``target`` at each dimension, and the slope. ``setting.d`` is not used.
 
@@ -156,6 +160,7 @@ def complexity(
     ]
     total = sum(bounds)
     medians: list[Median] = []
+    times: list[list[int | None]] = []
     interrupted = False
     for one, step, bound in zip(settings, chosen, bounds, strict=True):
         before = sum(bounds[: len(medians)])
@@ -174,6 +179,8 @@ def complexity(
                 method=method,
                 workers=workers,
                 progress=advance,
+                store=store,
+                name=name,
             )
         except KeyboardInterrupt:
             if not medians:
@@ -185,7 +192,8 @@ def complexity(
                 raise KeyboardInterrupt
             interrupted = True
             break
-        medians.append(median([run.hit for run in runs.replicas], bound))
+        times.append([run.hit for run in runs.replicas])
+        medians.append(median(times[-1], bound))
     count = len(medians)
     return Complexity(
         setting,
@@ -195,9 +203,9 @@ def complexity(
         chosen[:count],
         tuple(medians),
         tuple(ode[:count]),
-        fit_slope(sizes[:count], medians),
+        fit_slope(sizes[:count], times, medians, replica_seed(seed, replicas)),
         _ode_slope(sizes[:count], medians, ode[:count]),
-        theory_exponent(replace(setting, d=sizes[-1]), start),
+        theory_exponent(replace(setting, d=sizes[-1]), start, target),
         interrupted,
     )
 

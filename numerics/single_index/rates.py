@@ -30,11 +30,12 @@ _MOST_ODE_STEPS = 4000
 _LOST = 1e-3
 
 
-def theory_exponent(setting: Setting, start: Start) -> float | None:
+def theory_exponent(setting: Setting, start: Start, target: float = 0.5) -> float | None:
     """α in N* ~ d^α (up to logarithms); None where the start is trapped and N* grows faster than any power.
 
     From overlap d^{−ζ}: 1 + 2ζ(k−2) for k ≥ 3, hence k − 1 from a random start; 1 for a warm start, for k ≤ 2, and
-    where a spike's variance term is unstable, V′(1) < 0. A trap needs λ > 0, η_1 = 1.
+    where a spike's variance term is unstable, V′(1) < 0. Trapped are starts of vanishing overlap where λ > 0 and
+    η_1 = 1 make a trap, and warm starts from which the population flow does not reach the target.
 
     >>> from theory.single_index.link import Link
     >>> from numerics.single_index.starts import parse_start
@@ -44,7 +45,9 @@ def theory_exponent(setting: Setting, start: Start) -> float | None:
     """
     k = information_exponent(setting.link).exponent
     decay = _decay(setting, start)
-    if decay == 0 or k <= 2:
+    if decay == 0:
+        return 1.0 if ode_samples(setting, start.typical(setting), 1e-15, target) is not None else None
+    if k <= 2:
         return 1.0
     if setting.lam > 0:
         if setting.eta1 == 1 and trap(setting.link, lam=setting.lam).trapped:

@@ -108,6 +108,7 @@ def train(
     workers: int = 1,
     progress: Progress | None = None,
     store: str | Path | None = None,
+    name: str = "single-index train",
 ) -> Training:
     """Run ``replicas`` chains of ``steps`` steps X ← (X − ``step``·g)/‖·‖, g the spherical gradient at one sample.
 
@@ -134,6 +135,7 @@ def train(
         workers=workers,
         progress=progress,
         store=store,
+        name=name,
     )
     return _training(setting, start, plan, method, seed, runs)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from numerics.single_index.censoring import Median, fit_slope, median
+from numerics.single_index.censoring import Median, Slope, fit_slope, median
 from theory.errors import InputError
 
 
@@ -46,25 +46,28 @@ def test_the_error_of_the_median_covers() -> None:
     assert 0.8 < np.mean(errors) / np.std(values) < 1.3
 
 
-def test_slopes_recover_a_power_and_their_errors_cover() -> None:
+def slope_of(dims: tuple[int, ...], logs: np.ndarray, *, bound: float = math.inf) -> Slope:
+    times = [[int(math.exp(x)) if math.exp(x) <= bound else None for x in row] for row in logs]
+    return fit_slope(dims, times, [median(row, int(min(bound, 1e12))) for row in times], np.random.SeedSequence(0))
+
+
+@pytest.mark.parametrize("common", [0.0, 1.0])
+def test_slopes_recover_a_power_and_their_errors_cover(common: float) -> None:
+    """Both for replicas that share their luck across dimensions and for those that do not."""
     rng = np.random.default_rng(2)
-    dims, deviations = (100, 200, 400, 800), []
-    for _ in range(300):
-        noise = rng.normal(scale=0.1, size=4)
-        medians = [
-            Median(round(1e6 * (d / 100) ** 1.5 * math.exp(e)), 0.1, 0, 64, 10**9)
-            for d, e in zip(dims, noise, strict=True)
-        ]
-        slope = fit_slope(dims, medians)
-        deviations.append(((slope.value or 0) - 1.5) / (slope.stderr or 1))
-    assert abs(np.mean(deviations)) < 0.2
-    assert 0.6 < np.std(deviations) < 1.1
+    dims, slopes, errors = (100, 200, 400, 800), [], []
+    for _ in range(150):
+        luck = common * rng.normal(size=64) + 0.3 * rng.normal(size=(4, 64))
+        slope = slope_of(dims, 14 + 1.5 * np.log(np.array(dims) / 100)[:, None] + luck)
+        slopes.append(slope.value)
+        errors.append(slope.stderr)
+    assert abs(np.mean(slopes) - 1.5) < 4 * np.std(slopes) / math.sqrt(150)
+    assert 0.8 < np.mean(errors) / np.std(slopes) < 1.5
 
 
 def test_unreached_medians_are_left_out_and_two_points_are_needed() -> None:
-    reached = [Median(100, 0.1, 0, 9, 999), Median(10_000, 0.1, 0, 9, 99_999)]
-    lost = Median(None, None, 6, 9, 10)
-    assert fit_slope([10, 100, 1000], [*reached, lost]).value == pytest.approx(2.0)
-    assert fit_slope([10, 100], [reached[0], lost]).value is None
+    rows = np.log([[100.0] * 9, [10_000.0] * 9, [10.0**9] * 9])
+    assert slope_of((10, 100, 1000), rows, bound=1e6).value == pytest.approx(2.0, abs=1e-3)
+    assert slope_of((100, 1000), rows[1:], bound=1e6) == Slope(None, None)
     with pytest.raises(InputError):
         median([], 10)
