@@ -57,7 +57,8 @@ class Classification:
             f"scaling     {self.scaling}",
             f"face        {self.face.name}: vertices {' '.join(self.face.vertices)} (dimension {self.face.dimension})",
             f"rate        η·{power(self.rate_exponent)}: the losses move while ηt ~ {power(-self.rate_exponent)}",
-            f"train       L̂(t) − L̂(0) ~ {power(self.train_scale)}",
+            f"train       L̂(t) − L̂(0) ~ {power(self.train_scale)}"
+            + (", a small part of the constant ½" if self.train_scale < 0 else ""),
             f"population  L(t) − L(0) ~ {power(self.population_scale)}"
             + ("" if "m" in self.face.segment else ", a factor m/p below the train loss"),
             f"solution    {self.solution}",
