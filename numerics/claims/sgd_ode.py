@@ -12,7 +12,7 @@ from theory.effective.tasks import committee, logistic, single_index, xor
 
 SLOPE_ALLOWANCE = 0.05
 _TIMES = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
-_DIMS = {"quick": (200, 800, 3200, 12800), "full": (200, 800, 3200, 12800, 51200)}
+_DIMS = (200, 800, 3200, 12800)
 _REPLICAS = {"quick": 32, "full": 256}
 _QUICK = ("single-index tanh", "committee 2/2", "committee 2/2, both layers", "logistic", "xor")
 
@@ -56,19 +56,18 @@ def distance_plot(results: Mapping[str, tuple[tuple[int, ...], LawError]], alt: 
 
 def _gather(conditions: Conditions) -> Evidence:
     chosen = {name: task for name, task in tasks().items() if conditions.effort == "full" or name in _QUICK}
-    dims = _DIMS[conditions.effort]
     results = {}
     for name, task in chosen.items():
         verdict = universality(
             task,
             _TIMES,
             laws=[GAUSSIAN],
-            dims=dims,
+            dims=_DIMS,
             replicas=_REPLICAS[conditions.effort],
             seed=conditions.seed,
             workers=conditions.workers,
         )
-        results[name] = (dims, verdict.laws[0])
+        results[name] = (_DIMS, verdict.laws[0])
     bound = 0.05 if conditions.effort == "quick" else 0.02
     quantities = [slope_quantity(name, error, stderr_bound=bound) for name, (_, error) in results.items()]
     alt = "For each task the distance from the ODE falls along a straight line of slope −1/2 in d."

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba import types
 
-from numerics.normals import FASTMATH, fill_normals, fill_uniforms
+from numerics.normals import BLOCK, FASTMATH, fill_normals, fill_uniforms
 from numerics.sgd.gradient import GRADIENT_TYPE
 
 _F1, _F2 = types.float64[::1], types.float64[:, ::1]
@@ -26,7 +26,9 @@ _CHUNK = 256
 def fill_chi_square(state: Any, degrees: int, out: Any) -> None:
     """Fill ``out`` with independent chi-square numbers of ``degrees`` ≥ 0 degrees of freedom, advancing ``state``.
 
-    Marsaglia and Tsang (2000): d·(1 + c x)³ for a normal x, kept with a probability near one.
+    Marsaglia and Tsang (2000): 2d(1 + y)³ with y = c x, d = degrees/2 − 1/3, c² = 1/(9d), for a normal x, accepted
+    when log u < d φ(y), φ(y) = (9/2)y² + 1 − (1 + y)³ + 3 log(1 + y). As φ′ = −3y³/(1 + y), φ ≥ −y⁴ for |y| ≤ 1/4, so
+    u < 1 − d y⁴ accepts without a logarithm: nearly always when d is large, and in a loop without branches.
     """
     size = out.shape[0]
     if degrees < 2:
@@ -37,23 +39,30 @@ def fill_chi_square(state: Any, degrees: int, out: Any) -> None:
     d = 0.5 * degrees - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     normals, uniforms = np.empty(size), np.empty(size)
-    k = size
-    filled = 0
-    while filled < size:
-        if k == size:
-            fill_normals(state, normals)
-            fill_uniforms(state, uniforms)
-            k = 0
-        x, u = normals[k], uniforms[k]
-        k += 1
-        v = 1.0 + c * x
-        if v <= 0.0:
+    fill_normals(state, normals)
+    fill_uniforms(state, uniforms)
+    unsure = 0
+    for k in range(size):
+        y = c * normals[k]
+        v = 1.0 + y
+        out[k] = 2.0 * d * v * v * v
+        unsure += 0 if (abs(y) <= 0.25) & (uniforms[k] < 1.0 - d * y * y * y * y) else 1
+    if unsure == 0:
+        return
+    more_normals, more_uniforms = np.empty(BLOCK), np.empty(BLOCK)
+    left = 0
+    for k in range(size):
+        y, u = c * normals[k], uniforms[k]
+        if (abs(y) <= 0.25) & (u < 1.0 - d * y * y * y * y):
             continue
-        v = v * v * v
-        x2 = x * x
-        if u < 1.0 - 0.0331 * x2 * x2 or math.log(u) < 0.5 * x2 + d * (1.0 - v + math.log(v)):
-            out[filled] = 2.0 * d * v
-            filled += 1
+        while y <= -1.0 or math.log(u) >= d * (4.5 * y * y + 1.0 - (1.0 + y) ** 3 + 3.0 * math.log1p(y)):
+            if left == 0:
+                fill_normals(state, more_normals)
+                fill_uniforms(state, more_uniforms)
+                left = BLOCK
+            left -= 1
+            y, u = c * more_normals[left], more_uniforms[left]
+        out[k] = 2.0 * d * (1.0 + y) ** 3
 
 
 @numba.njit(cache=True, error_model="numpy")
