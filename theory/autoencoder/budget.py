@@ -9,6 +9,8 @@ from theory.errors import BudgetError
 
 SECONDS_LIMIT = 600.0
 GIBIBYTES_LIMIT = 8.0
+_YEAR = 3.2e7
+_HOPELESS = 100
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,8 @@ class Cost:
     gibibytes: float
 
     def __str__(self) -> str:
+        if self.seconds > _YEAR:
+            return "years"
         minutes = self.seconds / 60
         time = f"{self.seconds:.0f} seconds" if minutes < 2 else f"{minutes:.0f} minutes"
         return f"about {time} and {self.gibibytes:.1f} GiB"
@@ -48,7 +52,7 @@ def estimate(loss: LossName, *, order: int, planar: bool) -> Cost:
     about 50 minutes and 57.9 GiB
     """
     anchor = _ANCHORS[loss, planar]
-    factor = anchor.growth ** (order - anchor.order)
+    factor = anchor.growth ** (min(order, _HOPELESS) - anchor.order)
     return Cost(anchor.seconds * factor, 0.1 + anchor.gibibytes * factor)
 
 

@@ -38,15 +38,22 @@ class LossSeries:
         """The highest order s."""
         return len(self.coefficients) - 1
 
+    def exact_taylor(self, sizes: Sizes) -> tuple[Fraction, ...]:
+        """Exact coefficients of (ηt)^0, (ηt)^1, … in E L(t) at given sizes, the constant included."""
+        point: dict[str, Fraction | int | float] = {
+            "p": sizes.p,
+            "n": sizes.n,
+            "m": sizes.m,
+            "sigma2": sizes.sigma2,
+        }
+        rate = Fraction(-1, sizes.p * sizes.m)
+        result = [Fraction(c.evaluate(point)) * rate**s / factorial(s) for s, c in enumerate(self.coefficients)]
+        result[0] += self.constant
+        return tuple(result)
+
     def taylor(self, sizes: Sizes, eta: float = 1.0) -> tuple[float, ...]:
         """Coefficients of t^0, t^1, … in E L(t) at given sizes, the constant included."""
-        point: dict[str, Fraction | int] = {"p": sizes.p, "n": sizes.n, "m": sizes.m, "sigma2": sizes.sigma2}
-        rate = Fraction(-1, sizes.p * sizes.m)
-        result = []
-        for s, coefficient in enumerate(self.coefficients):
-            exact = coefficient.evaluate(point) * rate**s / factorial(s)
-            result.append(float(exact + self.constant if s == 0 else exact) * eta**s)
-        return tuple(result)
+        return tuple(float(c) * eta**s for s, c in enumerate(self.exact_taylor(sizes)))
 
     def to_json(self) -> dict[str, Any]:
         """The loss, the order and, for each s, the terms of the coefficient."""

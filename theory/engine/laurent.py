@@ -174,14 +174,17 @@ class Laurent:
         """The largest weighted degree among the terms; ``InputError`` for the zero polynomial."""
         if not self.terms:
             raise InputError("degree", given="0", expected="a non-zero polynomial", remedy="check for zero first")
-        return max(self._degree(exponents, weights) for exponents in self.terms)
+        degrees, unit = self._degrees(weights)
+        return Fraction(max(degrees), unit)
 
     def leading(self, weights: Mapping[str, Fraction | int]) -> Laurent:
         """The terms of largest weighted degree: what is left when variable = N^weight and N → ∞."""
         if not self.terms:
             return self
-        top = self.degree(weights)
-        return Laurent(self.variables, {e: c for e, c in self.terms.items() if self._degree(e, weights) == top})
+        degrees, _ = self._degrees(weights)
+        top = max(degrees)
+        kept = {e: c for (e, c), degree in zip(self.terms.items(), degrees, strict=True) if degree == top}
+        return Laurent(self.variables, kept)
 
     def substitute(self, powers: Mapping[str, Mapping[str, int]], variables: tuple[str, ...]) -> Laurent:
         """Replace variables by monomials in ``variables``; a variable not named stays itself.
@@ -262,12 +265,17 @@ class Laurent:
                 remedy="use substitute to change variables",
             )
 
-    def _degree(self, exponents: Exponents, weights: Mapping[str, Fraction | int]) -> Fraction:
-        total = Fraction(0)
-        for name, exponent in zip(self.variables, exponents, strict=True):
-            if exponent:
-                total += exponent * Fraction(weights[name])
-        return total
+    def _degrees(self, weights: Mapping[str, Fraction | int]) -> tuple[list[int], int]:
+        """The weighted degree of each term, in units of one over the integer returned with them."""
+        missing = [name for name in self.variables if name not in weights]
+        if missing:
+            raise InputError(
+                "weights", given=sorted(weights), expected=f"also {', '.join(missing)}", remedy="weigh every variable"
+            )
+        exact = [Fraction(weights[name]) for name in self.variables]
+        unit = math.lcm(*(weight.denominator for weight in exact))
+        whole = [int(weight * unit) for weight in exact]
+        return [sum(e * w for e, w in zip(exponents, whole, strict=True)) for exponents in self.terms], unit
 
     def _text_monomial(self, exponents: Exponents) -> str:
         return " ".join(
