@@ -23,10 +23,11 @@ from theory.errors import InputError
 
 Array = NDArray[np.float64]
 Method = Literal["full", "reduced"]
-Tick = Callable[[], None]
-"""Called after each recorded time; it may raise to stop the run."""
+Tick = Callable[[int], None]
+"""Called with 0 after each chunk of steps and with 1 at each recorded time; it may raise to stop the run."""
 
 _CHUNK = 4096
+_CHUNK_COORDINATES = 2**27  # a fraction of a second: how long a kernel keeps an interrupt waiting
 _GIVEN_NUMBERS = 2**20
 _STREAMS = ("input", "component", "label", "start")
 
@@ -130,7 +131,7 @@ def _run_full(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> Arr
     state = stream(substream(seed, "input"))
     has_own = GIVEN in draw.kinds
     own = np.random.default_rng(substream(seed, "input"))
-    chunk = max(1, min(_CHUNK, _GIVEN_NUMBERS // d)) if has_own else _CHUNK
+    chunk = max(1, min(_CHUNK, (_GIVEN_NUMBERS if has_own else _CHUNK_COORDINATES) // d))
     draws = _Draws(task, seed)
     given = np.zeros((0, 0))
     recorded = []
@@ -160,8 +161,9 @@ def _run_full(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> Arr
                 second,
                 len(task.gradients.b),
             )
+            tick(0)
         recorded.append(_read(W @ V.T, W @ W.T, second, W[:, : start.localised], start))
-        tick()
+        tick(1)
     return np.array(recorded)
 
 
@@ -194,9 +196,10 @@ def _run_reduced(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> 
                 second,
                 len(task.gradients.b),
             )
+            tick(0)
         Q = A @ A.T + np.tril(R) + np.tril(R, -1).T
         recorded.append(_read(A @ fixed.T, Q, second, A[:, : start.localised], start))
-        tick()
+        tick(1)
     return np.array(recorded)
 
 

@@ -183,12 +183,14 @@ def _run_all(setting: Setting, seeds: list[np.random.SeedSequence], workers: int
     total = len(seeds) * len(setting.marks)
     lock, stopped, finished = threading.Lock(), threading.Event(), 0
 
-    def tick() -> None:
+    def tick(count: int) -> None:
         nonlocal finished
         if stopped.is_set():
             raise KeyboardInterrupt
+        if not count:
+            return
         with lock:
-            finished += 1
+            finished += count
             if progress:
                 progress(finished, total)
 
