@@ -25,15 +25,20 @@ BARS = 2.0
 
 @styled()
 def draw_validation(validation: Validation) -> Figure:
-    """Theory as lines, simulation as points with bars of two standard errors, the allowance as a band."""
+    """Theory as lines, simulation as points with bars of two standard errors, the change's allowance as a band."""
     fig = figure(7.0, 3.4)
     simulation, curves = validation.simulation, validation.curves
     for axes, (name, colour, marker) in zip(panels(fig, columns=2), LOSSES, strict=True):
         predicted = np.array(getattr(curves, name))
-        allowed = np.array([quantity.allowance for quantity in validation.quantities[name]])
-        allowed[1:] += allowed[0]
+        allowed = validation.quantities[name][-1].allowance
         axes.fill_between(
-            curves.times, predicted - allowed, predicted + allowed, color=COLOURS[colour], alpha=0.15, linewidth=0
+            curves.times,
+            predicted - allowed,
+            predicted + allowed,
+            color=COLOURS[colour],
+            alpha=0.15,
+            linewidth=0,
+            label="allowed",
         )
         axes.plot(*_between(validation, name), color=COLOURS[colour], label=f"limit, {curves.face.name}")
         points(axes, simulation.times, getattr(simulation, name), colour, marker, f"{simulation.replicas} replicas")
