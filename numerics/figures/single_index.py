@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from numerics.figures.style import COLOURS, figure, panels
-from theory.single_index.basin import basin, separatrices
+from theory.single_index.basin import reaches_target, separatrices
 from theory.single_index.fixed_points import FixedPoint, fixed_points
 from theory.single_index.flow import Flow
 from theory.single_index.loss import PopulationLoss
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-_GRID = 81
+_FINENESS = 81
+_PALE, _DEEPER = "#DCEBF5", "#B5D5EA"
 _SHAPES = {"stable": ("o", "black"), "unstable": ("o", "white"), "saddle": ("D", "white"), "half-stable": ("s", "grey")}
 
 
@@ -31,17 +33,19 @@ def draw_portrait(
     *,
     paths: Sequence[Flow] = (),
     points: Sequence[FixedPoint] | None = None,
-    grid: int = _GRID,
+    fineness: int = _FINENESS,
 ) -> Figure:
     """The flow in the (m_1, m_2) disc, with the fixed points, the basin of m = (1, 0), and the sets of the proofs.
 
     Shaded: the starts that end at the target, darker where m_1 grows all the way. Hatched: the wedge {s̄ ≥ 0, C ≤ 0},
-    where no path leaves it. ``points``: the fixed points, found anew where not given.
+    where no path leaves it. ``points``: the fixed points, found anew where not given. ``fineness``: starts across the
+    disc that are followed for the shading.
     """
+    loss = replace(loss, quick=True)
     fig = figure(5.6, 5.2)
     (axes,) = panels(fig)
     found = fixed_points(loss) if points is None else points
-    _shade(axes, loss, grid)
+    _shade(axes, loss, fineness)
     _stream(axes, loss)
     _lines(axes, loss)
     for curve in separatrices(loss, found):
@@ -53,21 +57,22 @@ def draw_portrait(
         shape, face = _SHAPES[point.stability]
         axes.plot(point.m1, point.m2, shape, ms=7, mfc=face, mec="black", mew=1.1, zorder=7, clip_on=False)
     _frame(axes)
-    axes.set_title(f"f(x) = {_short(loss.link.text)},  λ = {loss.lam:g},  η₁ = {loss.eta1:g}")
-    axes.legend(handles=_legend(loss), loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3, fontsize=7)
+    axes.set_title(_title(loss), fontsize=9)
+    axes.legend(
+        handles=_legend(loss), loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3, fontsize=7, frameon=False
+    )
     return fig
 
 
 def draw_loss(loss: PopulationLoss, *, point: tuple[float, float] | None = None) -> Figure:
     """Φ over the disc, and its sections along v_0, along v and along s̄ = 0; at η_1 = 1, Φ(m) with its trap."""
+    loss = replace(loss, quick=True)
     if loss.eta1 == 1:
         return _draw_aligned(loss)
     fig = figure(7.6, 3.4)
     left, right = panels(fig, columns=2)
-    x, y, inside = _disc(121)
-    values = np.full(x.shape, np.nan)
-    values[inside] = loss.value(x[inside], y[inside])
-    contours = left.contourf(x, y, values, levels=24, cmap="cividis")
+    x, y = _polar(60, 240)
+    contours = left.contourf(x, y, loss.value(x, y), levels=24, cmap="cividis")
     fig.colorbar(contours, ax=left, label="Φ", shrink=0.85)
     _frame(left)
     if point is not None:
@@ -82,8 +87,8 @@ def draw_loss(loss: PopulationLoss, *, point: tuple[float, float] | None = None)
         right.plot(r, loss.value(r * a, r * b), style, color=colour, label=label)
     right.set_xlabel("distance from m = 0")
     right.set_ylabel("Φ")
-    right.legend()
-    left.set_title(f"f(x) = {_short(loss.link.text)},  λ = {loss.lam:g},  η₁ = {loss.eta1:g}")
+    right.legend(frameon=False)
+    left.set_title(_title(loss), fontsize=9)
     return fig
 
 
@@ -104,18 +109,17 @@ def _draw_aligned(loss: PopulationLoss) -> Figure:
         )
         low, high = right.get_ylim()
         right.set_ylim(max(low, -2.5 * found.barrier), min(high, 4 * found.barrier))
-    left.set_title(f"f(x) = {_short(loss.link.text)},  λ = {loss.lam:g},  η₁ = 1")
-    right.set_title("zero overlap: a trap" if found.trapped else "zero overlap: no trap")
+    left.set_title(_title(loss), fontsize=9)
+    right.set_title("zero overlap: a trap" if found.trapped else "zero overlap: no trap", fontsize=9)
     return fig
 
 
-def _shade(axes: Axes, loss: PopulationLoss, grid: int) -> None:
-    starts = basin(loss, grid=grid)
-    shade = np.where(starts.monotone, 2.0, np.where(starts.reaches, 1.0, 0.0))
-    colours = ["none", "#DCEBF5", "#B5D5EA"]
-    disc = _circle(axes)
-    filled = axes.contourf(starts.m1, starts.m2, shade, levels=[-0.5, 0.5, 1.5, 2.5], colors=colours, zorder=0)
-    filled.set_clip_path(disc)
+def _shade(axes: Axes, loss: PopulationLoss, fineness: int) -> None:
+    x, y = _polar(fineness // 2, 2 * fineness)
+    reaches, monotone = reaches_target(loss, x, y)
+    shade = np.where(monotone, 2.0, np.where(reaches, 1.0, 0.0))
+    colours = ["none", _PALE, _DEEPER]
+    axes.contourf(x, y, shade, levels=[-0.5, 0.5, 1.5, 2.5], colors=colours, zorder=0)
 
 
 def _stream(axes: Axes, loss: PopulationLoss) -> None:
@@ -153,7 +157,7 @@ def _legend(loss: PopulationLoss) -> list[object]:
         Line2D([], [], ls="", marker=shape, mfc=face, mec="black", label=name)
         for name, (shape, face) in _SHAPES.items()
     ]
-    handles += [Patch(color="#DCEBF5", label="ends at v₀"), Patch(color="#B5D5EA", label="… with m₁ growing")]
+    handles += [Patch(color=_PALE, label="ends at v₀"), Patch(color=_DEEPER, label="… with m₁ growing")]
     handles.append(Line2D([], [], color=COLOURS["vermillion"], label="separatrix"))
     if not loss.planar:
         handles.append(Line2D([], [], color=COLOURS["purple"], ls="--", label="X·v = 0"))
@@ -185,5 +189,12 @@ def _disc(count: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64],
     return x, y, np.hypot(x, y) <= 1
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:39]}…"
+def _polar(radii: int, angles: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    r, angle = np.meshgrid(np.linspace(0, 1, radii + 1), np.linspace(0, 2 * np.pi, angles + 1), indexing="ij")
+    return r * np.cos(angle), r * np.sin(angle)
+
+
+def _title(loss: PopulationLoss) -> str:
+    text = loss.link.text
+    link = text if len(text) <= 40 else f"{text[:39]}…"
+    return f"f(x) = {link},  λ = {loss.lam:g},  η₁ = {loss.eta1:g}"

@@ -90,8 +90,9 @@ def flow(
     if figure is not None:
         from numerics.figures.single_index import draw_portrait
         from numerics.figures.style import save
+        from theory.single_index.flow import smooth_path
 
-        save(draw_portrait(landscape, paths=[report.path], points=report.points), figure)
+        save(draw_portrait(landscape, paths=[smooth_path(report.path)], points=report.points), figure)
     console.emit(report, format)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from theory.errors import BudgetError
 from theory.single_index.fixed_points import FixedPoint, hessian
 from theory.single_index.flow import destinations, into_disc
 from theory.single_index.loss import PopulationLoss
-from theory.single_index.table import quick_field
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -23,7 +22,6 @@ _ARRIVED = 0.05
 _STEP = 0.01
 _LONGEST = 4.0
 _OFFSET = 2e-3
-_MANY = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +74,7 @@ def reaches_target(loss: PopulationLoss, m1: npt.ArrayLike, m2: npt.ArrayLike) -
     >>> [bool(part) for part in reaches_target(trapped, [0.05, 0.2], [0.0, 0.0])[0]]
     [False, True]
     """
-    x, y, rising = destinations(loss if np.size(m1) < _MANY else quick_field(loss), m1, m2)
+    x, y, rising = destinations(loss, m1, m2)
     arrived = np.hypot(x - 1, y) < _ARRIVED if not loss.planar else x > 1 - _ARRIVED
     return arrived, arrived & rising
 
@@ -103,6 +101,7 @@ def separatrices(loss: PopulationLoss, points: Sequence[FixedPoint]) -> tuple[Fl
     if loss.planar:
         lines = [p.m1 for p in points if not p.on_circle and p.stability != "stable"]
         return tuple(np.array([[m, -math.sqrt(1 - m**2)], [m, math.sqrt(1 - m**2)]]) for m in lines)
+    loss = replace(loss, quick=True)
     curves = []
     for point in points:
         if point.stability in ("saddle", "half-stable"):

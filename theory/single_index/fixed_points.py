@@ -7,7 +7,7 @@ on m_1 alone (λ = 0 or η_1 = 1), m_2 has no say and the points with m_2 = 0 st
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +109,7 @@ def _inside(loss: PopulationLoss) -> list[FixedPoint]:
     angles = np.linspace(0, 2 * np.pi, _ANGLES, endpoint=False) + 0.01
     r, angle = np.meshgrid(radii, angles, indexing="ij")
     x, y = r * np.cos(angle), r * np.sin(angle)
-    first, second = loss.gradient(x, y)
+    first, second = replace(loss, quick=True).gradient(x, y)
     scale = float(np.hypot(first, second).max())
     found: list[tuple[float, float]] = []
 
@@ -164,7 +164,7 @@ def _by_surroundings(loss: PopulationLoss, m1: float, m2: float, value: float) -
     The index is 1 − that number, or 1 where Φ is lower all around.
     """
     angles = np.linspace(0, 2 * np.pi, 720, endpoint=False)
-    around = loss.value(m1 + _SMALL_CIRCLE * np.cos(angles), m2 + _SMALL_CIRCLE * np.sin(angles))
+    around = replace(loss, quick=True).value(m1 + _SMALL_CIRCLE * np.cos(angles), m2 + _SMALL_CIRCLE * np.sin(angles))
     lower = around < value
     sectors = int((lower & ~np.roll(lower, 1)).sum())
     if sectors == 0:
@@ -175,12 +175,12 @@ def _by_surroundings(loss: PopulationLoss, m1: float, m2: float, value: float) -
 def _on_circle(loss: PopulationLoss) -> list[FixedPoint]:
     from scipy.optimize import brentq
 
-    def tangential(angle: npt.ArrayLike) -> Floats:
+    def tangential(angle: npt.ArrayLike, loss: PopulationLoss = loss) -> Floats:
         first, second = loss.gradient(np.cos(angle), np.sin(angle))
         return np.asarray(np.cos(angle) * second - np.sin(angle) * first)
 
     grid = np.linspace(-np.pi, np.pi, _CIRCLE + 1) + 1e-3  # off the exact roots at 0 and ±π
-    slopes = tangential(grid)
+    slopes = tangential(grid, replace(loss, quick=True))
     scale = float(np.abs(slopes).max())
     angles = [
         float(brentq(lambda a: float(tangential(a)), grid[i], grid[i + 1], xtol=1e-13))
@@ -203,12 +203,12 @@ def _on_axis(loss: PopulationLoss) -> tuple[FixedPoint, ...]:
     """Φ depends on m_1 alone: dm_1/dt = −Φ′(m_1)(1 − m_1²)."""
     from scipy.optimize import brentq
 
-    def slope(m: npt.ArrayLike) -> Floats:
+    def slope(m: npt.ArrayLike, loss: PopulationLoss = loss) -> Floats:
         return loss.gradient(m, 0.0)[0]
 
     grid = np.linspace(-1, 1, 4001) + 1e-5
     grid = grid[grid < 1]
-    values = slope(grid)
+    values = slope(grid, replace(loss, quick=True))
     scale = float(np.abs(values).max())
     roots = [
         float(brentq(lambda m: float(slope(m)), grid[i], grid[i + 1], xtol=1e-14))

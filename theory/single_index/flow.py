@@ -6,22 +6,25 @@ never grows. With online SGD of step δ/d, t is the number of steps times δ/d.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from theory.errors import BudgetError, InputError
 from theory.single_index.loss import PopulationLoss, check_overlaps
-from theory.single_index.table import Field
 from theory.times import time_grid
 
 Floats = npt.NDArray[np.float64]
 MOST_TIMES = 100_000
 _STEP = 0.02
-_SLOW = 0.1
-_STILL = 1e-7
+_GROWTH = 0.3
+_GAMMA = 1 + 1 / math.sqrt(2)
+_NUDGE = 1e-6
+_STILL = 1e-8
+_EDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,59 +55,92 @@ def flow(loss: PopulationLoss, start: tuple[float, float], times: Iterable[float
     if len(grid) > MOST_TIMES:
         raise BudgetError("times", estimate=f"{len(grid)} points", limit=str(MOST_TIMES), remedy="give fewer times")
     point = check_overlaps(*start)
+    quick = replace(loss, quick=True)
 
     def velocity(_: float, m: Floats) -> list[float]:
-        first, second = loss.spherical_gradient(*into_disc(m[0], m[1]))
+        first, second = quick.spherical_gradient(m[0], m[1])  # smooth across the circle: a clamp would stall the solver
         return [-float(first), -float(second)]
 
+    def turning(_: float, angle: Floats) -> list[float]:
+        first, second = quick.gradient(np.cos(angle), np.sin(angle))
+        return [float(part) for part in np.sin(angle) * first - np.cos(angle) * second]
+
     end = max(float(grid[-1]), 1e-9)
-    solution = solve_ivp(velocity, (0.0, end), point, method="LSODA", t_eval=grid, rtol=1e-9, atol=1e-12)
+    on_circle = math.hypot(*point) >= 1 - _EDGE  # rounding must not push it off a circle that repels
+    equation, initial = (turning, (math.atan2(point[1], point[0]),)) if on_circle else (velocity, point)
+    solution = solve_ivp(equation, (0.0, end), initial, method="BDF", t_eval=grid, rtol=1e-9, atol=1e-12)
     if not solution.success:
         raise InputError(
-            "flow",
-            given=loss.link.text,
-            expected="a flow that can be integrated",
-            remedy=f"shorten the times: {solution.message}",
+            "times", given=end, expected="times the flow can be followed to", remedy=f"end earlier: {solution.message}"
         )
-    m1, m2 = into_disc(solution.y[0], solution.y[1])
-    return Flow(loss, point, grid, m1, m2, loss.value(m1, m2))
+    y = solution.y
+    m1, m2 = (np.cos(y[0]), np.sin(y[0])) if on_circle else into_disc(y[0], y[1])
+    return Flow(loss, point, grid, m1, m2, quick.value(m1, m2))
+
+
+def smooth_path(path: Flow, *, points: int = 400) -> Flow:
+    """The same flow at ``points`` times, dense where it starts: for drawing."""
+    end = max(float(path.times[-1]), 1e-9)
+    return flow(path.loss, path.start, np.concatenate([[0.0], np.geomspace(1e-5 * end, end, points - 1)]))
 
 
 def destinations(
-    field: Field, m1: npt.ArrayLike, m2: npt.ArrayLike, *, steps: int = 300
+    loss: PopulationLoss, m1: npt.ArrayLike, m2: npt.ArrayLike, *, steps: int = 400
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Where the flow from each of many starts goes, and whether m_1 grew all the way.
 
-    ``field`` is a loss or its table. The curves are followed by arc length (Runge–Kutta steps of 0.02, slower where
-    the gradient is small), so each start gets near its limit point in ``steps`` steps, whatever the speed of the flow.
+    A linearly implicit scheme of second order (Rosenbrock, γ = 1 + 1/√2) with a step of its own for each start: as long
+    as the path moves by 0.02 and no deviation grows by more than a third. Fast directions do not slow it down, and
+    points with a zero rate are approached and left geometrically, without being stepped across. A start whose speed
+    has fallen to 10⁻⁸ of the typical one has arrived.
     """
+    loss = replace(loss, quick=True)
     x, y = (np.array(part, dtype=np.float64) for part in np.broadcast_arrays(m1, m2))
-    slow = _SLOW * _typical_speed(field)
+    m = np.stack([x, y])
     rising = np.ones(x.shape, dtype=bool)
 
-    def velocity(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-        first, second = field.spherical_gradient(*into_disc(x, y))
-        speed = np.hypot(first, second) + slow
-        return -first / speed, -second / speed
+    def velocity(m: Floats) -> Floats:
+        return -np.stack(loss.spherical_gradient(*into_disc(*m)))
 
-    h = _STEP
+    still = _STILL * _typical_speed(loss)
     for _ in range(steps):
-        a, b = velocity(x, y)
-        rising &= a > -1e-6
-        c, d = velocity(x + h / 2 * a, y + h / 2 * b)
-        e, f = velocity(x + h / 2 * c, y + h / 2 * d)
-        p, q = velocity(x + h * e, y + h * f)
-        before = x, y
-        x, y = into_disc(x + h / 6 * (a + 2 * c + 2 * e + p), y + h / 6 * (b + 2 * d + 2 * f + q))
-        if max(np.abs(x - before[0]).max(), np.abs(y - before[1]).max()) < _STILL:
+        rate = velocity(m)
+        moving = np.hypot(*rate) > still
+        if not moving.any():
             break
-    return x, y, rising
+        jacobian = _jacobian(velocity, m, rate)
+        trace, difference = jacobian[0, 0] + jacobian[1, 1], jacobian[0, 0] - jacobian[1, 1]
+        growth = (trace + np.sqrt(np.maximum(difference**2 + 4 * jacobian[0, 1] * jacobian[1, 0], 0))) / 2
+        h = np.minimum(_STEP / (np.hypot(*rate) + still), _GROWTH / np.maximum(growth, still)) * moving
+        first = _solve(jacobian, _GAMMA * h, rate)
+        second = _solve(jacobian, _GAMMA * h, velocity(m + h * first) - 2 * first)
+        moved = np.stack(into_disc(*(m + h * (1.5 * first + 0.5 * second))))
+        rising &= moved[0] >= m[0] - 1e-9
+        m = moved
+    return m[0], m[1], rising
 
 
-def _typical_speed(field: Field) -> float:
+def _jacobian(velocity: Callable[[Floats], Floats], m: Floats, rate: Floats) -> Floats:
+    """∂velocity_i/∂m_j by differences taken towards the centre of the disc; shape (2, 2, …)."""
+    columns = []
+    for j in range(2):
+        nudge = np.zeros_like(m)
+        nudge[j] = np.where(m[j] > 0, -_NUDGE, _NUDGE)
+        columns.append((velocity(m + nudge) - rate) / nudge[j])
+    return np.stack(columns, axis=1)
+
+
+def _solve(jacobian: Floats, h: Floats, right: Floats) -> Floats:
+    """(1 − hJ)⁻¹ right, for 2 × 2 matrices."""
+    a, b, c, d = 1 - h * jacobian[0, 0], -h * jacobian[0, 1], -h * jacobian[1, 0], 1 - h * jacobian[1, 1]
+    determinant = a * d - b * c
+    return np.asarray(np.stack([d * right[0] - b * right[1], a * right[1] - c * right[0]]) / determinant)
+
+
+def _typical_speed(loss: PopulationLoss) -> float:
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     radii = np.array([[0.3], [0.6], [0.95]])
-    first, second = field.spherical_gradient(radii * np.cos(angles), radii * np.sin(angles))
+    first, second = loss.spherical_gradient(radii * np.cos(angles), radii * np.sin(angles))
     return max(float(np.hypot(first, second).mean()), 1e-300)
 
 

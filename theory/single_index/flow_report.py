@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class FlowReport:
 
     def to_json(self) -> dict[str, object]:
         """The interface's record."""
-        loss = self.path.loss
+        loss = replace(self.path.loss, quick=True)
         return {
             "link": loss.link.text,
             "lambda": loss.lam,
@@ -55,7 +55,7 @@ class FlowReport:
 
     def to_text(self) -> str:
         """The path (at most 40 rows of it), the fixed points, the verdict on the start."""
-        loss = self.path.loss
+        loss = replace(self.path.loss, quick=True)
         lines = [
             f"link f(x) = {loss.link.text}, λ = {loss.lam:g}, η1 = {loss.eta1:g}   (Φ by {loss.method})",
             "",

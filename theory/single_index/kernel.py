@@ -1,6 +1,7 @@
 """Numbers for the two functions the population loss is made of: V(A) and K(A, C) = E f(x) f(y) at a fixed B.
 
 Three routes, chosen by what the link allows: a closed form; the series Σ φ_k(A) φ_k(B) ρ^k; quadrature over x and y.
+The series is sampled once and fitted; so is the quadrature where whole landscapes are wanted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from theory.single_index import closed_forms
 from theory.single_index.closed_forms import closed_form
 from theory.single_index.link import Link
 from theory.single_index.moments import polynomial_moments, quadrature_moments
-from theory.single_index.quadrature import correlated_mean, normal_mean
+from theory.single_index.quadrature import correlated_means, normal_mean
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]
@@ -27,8 +28,8 @@ Triple = tuple[Floats, Floats, Floats]
 
 _MOST_TERMS = 160
 _SERIES_ERROR = 1e-8
-_CHEBYSHEV = 24
-_NEGLIGIBLE = 1e-28
+_VARIANCES = 18
+_ANGLES = 40
 
 
 class Kernel(Protocol):
@@ -41,10 +42,6 @@ class Kernel(Protocol):
     @property
     def error(self) -> float:
         """Absolute error estimate of V and K."""
-
-    @property
-    def cheap(self) -> bool:
-        """Whether thousands of evaluations take no time."""
 
     def variance(self, A: Floats) -> Pair:
         """V(A), V′(A)."""
@@ -60,11 +57,19 @@ def kernel(link: Link, B: float, largest: float) -> Kernel:
         return _polynomial_kernel(link, B)
     if form := closed_form(link):
         return ClosedKernel.of(form, B)
-    if link.kinks:
-        return QuadratureKernel.of(link, B)
-    series = _fitted_kernel(link, B, largest)
-    scale = max(float(series.variance(np.array(largest))[0]), 1e-300)
-    return series if series.error <= _SERIES_ERROR * scale else QuadratureKernel.of(link, B)
+    quadrature = QuadratureKernel.of(link, B)
+    if not link.kinks:
+        series = _series_kernel(link, B, largest)
+        if series.error <= max(_SERIES_ERROR * float(series.variance(np.array(largest))[0]), quadrature.error):
+            return FittedKernel.of(series, B, largest)
+    return quadrature
+
+
+@functools.lru_cache(maxsize=64)
+def quick_kernel(link: Link, B: float, largest: float) -> Kernel:
+    """The same, but where that is quadrature point by point, a fit to it: less precise (see its error), and cheap."""
+    best = kernel(link, B, largest)
+    return FittedKernel.of(best, B, largest) if isinstance(best, QuadratureKernel) else best
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,6 @@ class SeriesKernel:
     error: float
     B: float
     moments: Callable[[Floats], Floats]
-    cheap: bool
 
     @functools.cached_property
     def _target(self) -> Floats:
@@ -112,7 +116,6 @@ class ClosedKernel:
     error: float
     _variance: Callable[[Floats], Pair]
     _covariance: Callable[[Floats, Floats], Triple]
-    cheap: bool = True
 
     @classmethod
     def of(cls, form: closed_forms.ClosedForm, B: float) -> ClosedKernel:
@@ -153,7 +156,6 @@ class QuadratureKernel:
     link: Link
     B: float
     width: float = 1.0
-    cheap: bool = False
 
     @classmethod
     def of(cls, link: Link, B: float) -> QuadratureKernel:
@@ -180,53 +182,118 @@ class QuadratureKernel:
         return value.value, change.value
 
     def covariance(self, A: Floats, C: Floats) -> Triple:
+        A, C = np.broadcast_arrays(A, C)
         triples = [self._covariance_at(float(a), float(c)) for a, c in zip(np.ravel(A), np.ravel(C), strict=True)]
         value, slope_A, slope_C = (np.reshape([t[i] for t in triples], np.shape(A)) for i in range(3))
         return value, slope_A, slope_C
 
     def _covariance_at(self, A: float, C: float) -> tuple[float, float, float]:
         f, slope = self.link.value, self.link.derivative
-        mean = functools.partial(
-            correlated_mean, variances=(A, self.B), covariance=C, breaks=self.link.kinks, width=self.width
+
+        def inner(x: Floats) -> Floats:
+            tilt = slope(x)
+            return np.stack([f(x), x * tilt, tilt])
+
+        def outer(y: Floats) -> Floats:
+            level = f(y)
+            return np.stack([level, level, slope(y)])
+
+        kinks = self.link.kinks
+        value, stretch, slope_C = correlated_means(
+            outer, inner, variances=(A, self.B), covariance=C, breaks=kinks, width=self.width
         )
-        slope_C = mean(slope, slope)
-        stretch = mean(f, lambda x: x * slope(x))  # 2A dK/dA at fixed ρ, which moves C by C/2A
-        return mean(f, f), (stretch - C * slope_C) / (2 * A), slope_C
+        # stretch is 2A dK/dA at fixed correlation, which moves C by C/2A
+        return float(value), float(stretch - C * slope_C) / (2 * A), float(slope_C)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedKernel:
+    """Chebyshev polynomials in log A and in φ, C = √(AB) sin φ, through samples of another kernel.
+
+    In φ the kernel of a smooth f stays smooth up to C² = AB. Kinks of f away from 0 leave a layer there at A = B.
+    """
+
+    method: str
+    error: float
+    B: float
+    span: float
+    _variance: Floats
+    _covariance: Floats
+
+    @classmethod
+    def of(cls, source: Kernel, B: float, largest: float) -> FittedKernel:
+        """Sample, fit, and measure the misfit of V and K halfway between the samples."""
+        span = math.log(max(largest, B, 1.001))
+        t, angle = _nodes(_VARIANCES), _nodes(_ANGLES)
+        A = np.exp(span * (t + 1) / 2)[:, None]
+        samples = np.stack(source.covariance(A, np.sqrt(A * B) * np.sin(np.pi / 2 * angle)))
+        moments = np.stack(source.variance(A[:, 0]))
+        fit_t, fit_angle = _fit(_VARIANCES), _fit(_ANGLES)
+        fitted = cls("", 0.0, B, span, fit_t @ moments.T, np.einsum("ij,sjk,lk->ils", fit_t, samples, fit_angle))
+        between = (A[:-1] + A[1:]) / 2
+        middle = np.sqrt(between * B) * np.sin(np.pi / 4 * (angle[1:] + angle[:-1]))
+        some = slice(None, None, 3)
+        misfit = np.abs(
+            source.covariance(between[some], middle[some, some])[0]
+            - fitted.covariance(*np.broadcast_arrays(between[some], middle[some, some]))[0]
+        ).max()
+        misfit = max(misfit, np.abs(source.variance(between[:, 0])[0] - fitted.variance(between[:, 0])[0]).max())
+        return replace(fitted, method=f"{source.method}, fitted", error=source.error + float(misfit))
+
+    def variance(self, A: Floats) -> Pair:
+        value, slope = np.polynomial.chebyshev.chebval(self._scaled(A), self._variance)
+        return value, slope
+
+    def covariance(self, A: Floats, C: Floats) -> Triple:
+        angle = np.arcsin(np.clip(C / np.sqrt(A * self.B), -1, 1)) * 2 / np.pi
+        value, slope_A, slope_C = np.polynomial.chebyshev.chebval2d(self._scaled(A), angle, self._covariance)
+        return value, slope_A, slope_C
+
+    def _scaled(self, A: Floats) -> Floats:
+        return np.asarray(2 * np.log(A) / self.span - 1)
 
 
 def _polynomial_kernel(link: Link, B: float) -> SeriesKernel:
     count = link.degree + 3
     scale = float((polynomial_moments(link, np.array(B), count) ** 2).sum())
     moments = functools.partial(polynomial_moments, link, count=count)
-    return SeriesKernel("exact series", 1e-14 * scale, B, moments, cheap=True)
+    return SeriesKernel("exact series", 1e-14 * scale, B, moments)
 
 
-def _fitted_kernel(link: Link, B: float, largest: float) -> SeriesKernel:
-    """φ_k(A) by quadrature at Chebyshev points in A. The tail of Σ φ_k² = V bounds the error (Cauchy–Schwarz)."""
+def _series_kernel(link: Link, B: float, largest: float) -> SeriesKernel:
+    """φ_k(A) by quadrature. The tail of Σ φ_k² = V bounds the error (Cauchy–Schwarz)."""
     count = _MOST_TERMS + 2  # two more than are summed: derivatives of f look two orders ahead
-    low, high = 1.0, max(largest, B, 1.0 + 1e-3)
-    angles = np.pi * (np.arange(_CHEBYSHEV) + 0.5) / _CHEBYSHEV
-    samples = (low + high) / 2 + (high - low) / 2 * np.cos(angles)
-    table = np.array([quadrature_moments(link, float(A), count)[0] for A in samples])
-    energies = np.arange(1, count + 1) * (table**2).max(axis=0)
-    count = min(count, 3 + int(np.flatnonzero(energies >= _NEGLIGIBLE * energies.max())[-1]))
-    table = table[:, :count]
-    cosines = np.cos(np.outer(np.arange(_CHEBYSHEV), angles))
-    coefficients = 2 / _CHEBYSHEV * cosines @ table
-    coefficients[0] /= 2
 
     def moments(A: Floats) -> Floats:
-        return np.asarray(np.polynomial.chebyshev.chebval((2 * A - low - high) / (high - low), coefficients))
+        rows = [_moments(link, float(a), count) for a in np.ravel(A)]
+        return np.moveaxis(np.reshape(rows, (*np.shape(A), count)), -1, 0)
 
     def tail(A: float) -> float:
         root = math.sqrt(A)
         whole = normal_mean(lambda g: link.value(root * g) ** 2).value
-        exact, _ = quadrature_moments(link, A, count)
-        kept = exact[:-2] ** 2
-        misfit = float(np.abs(moments(np.array(A)) - exact).max()) * math.sqrt(whole)
-        return max(whole - float(kept.sum()), 0.0) + misfit + 1e-14 * whole
+        return max(whole - float((_moments(link, A, count)[:-2] ** 2).sum()), 0.0) + 1e-14 * whole
 
-    return SeriesKernel("Hermite series", max(tail(low), tail(B), tail(high)), B, moments, cheap=False)
+    return SeriesKernel("Hermite series", max(tail(1.0), tail(B), tail(max(largest, B))), B, moments)
+
+
+@functools.lru_cache(maxsize=128)
+def _moments(link: Link, A: float, count: int) -> Floats:
+    values = quadrature_moments(link, A, count)[0]
+    values.flags.writeable = False  # cached, so shared
+    return values
+
+
+def _nodes(count: int) -> Floats:
+    """Chebyshev points of the first kind, increasing."""
+    return -np.cos(np.pi * (np.arange(count) + 0.5) / count)
+
+
+def _fit(count: int) -> Floats:
+    """The matrix from values at ``_nodes(count)`` to Chebyshev coefficients."""
+    angles = np.pi * (np.arange(count) + 0.5) / count
+    matrix = 2 / count * np.cos(np.outer(np.arange(count), np.pi - angles))
+    matrix[0] /= 2
+    return np.asarray(matrix)
 
 
 def _power_sum(coefficients: Floats, x: Floats) -> Floats:

@@ -16,6 +16,7 @@ Floats = npt.NDArray[np.float64]
 _PER_PANEL = 16
 _REACHES = (12.0, 16.0, 24.0, 34.0)
 _NEGLIGIBLE = 1e-18
+_LIGHTEST = 1e-40
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,42 @@ def normal_mean(function: Callable[[Floats], Floats], *, breaks: Iterable[float]
     return Estimate(float(value), float(error))
 
 
+def correlated_means(
+    outer: Callable[[Floats], Floats],
+    inner: Callable[[Floats], Floats],
+    *,
+    variances: tuple[float, float],
+    covariance: float,
+    breaks: tuple[float, ...] = (),
+    width: float = 1.0,
+) -> Floats:
+    """E inner_i(x) outer_i(y) for centred jointly normal x, y with the given variances and covariance.
+
+    Both functions map an array to a stack of as many values of its shape, along a new first axis. ``breaks`` are the
+    kinks of all of them. Given y, x is normal; the inner rule is broken where x meets a kink.
+
+    >>> def square(x: Floats) -> Floats:
+    ...     return np.stack([x**2])
+    >>> correlated_means(square, square, variances=(2.0, 3.0), covariance=1.0).round(10)    # AB + 2C²
+    array([8.])
+    """
+    A, B = variances
+    y, weights = normal_rule(tuple(b / np.sqrt(B) for b in breaks), width=width)
+    slope = covariance / np.sqrt(B)
+    spread = np.sqrt(max(A - slope**2, 0.0))
+    keep = weights > _LIGHTEST
+    y, weights = y[keep], weights[keep]
+    if spread < 1e-9 * np.sqrt(A):
+        return np.asarray((inner(slope * y) * outer(np.sqrt(B) * y)) @ weights)
+    corners = _corners(slope * y, spread, breaks, width)
+    points, rule = np.polynomial.legendre.leggauss(_PER_PANEL)
+    half = np.diff(corners, axis=1)[:, :, None] / 2
+    g = corners[:, :-1, None] + half + half * points
+    density = half * rule * np.exp(-(g**2) / 2) / np.sqrt(2 * np.pi)
+    means = np.einsum("iypn,ypn->iy", inner(slope * y[:, None, None] + spread * g), density)
+    return np.asarray((means * outer(np.sqrt(B) * y)) @ weights)
+
+
 def correlated_mean(
     outer: Callable[[Floats], Floats],
     inner: Callable[[Floats], Floats],
@@ -92,25 +129,16 @@ def correlated_mean(
     breaks: tuple[float, ...] = (),
     width: float = 1.0,
 ) -> float:
-    """E inner(x) outer(y) for centred jointly normal x, y with the given variances and covariance.
-
-    ``breaks`` are the kinks of both functions. Given y, x is normal; the inner rule is broken where x meets a kink.
-    """
-    A, B = variances
-    y, weights = normal_rule(tuple(b / np.sqrt(B) for b in breaks), width=width)
-    slope = covariance / np.sqrt(B)
-    spread = np.sqrt(max(A - slope**2, 0.0))
-    if spread < 1e-9 * np.sqrt(A):
-        return float(weights @ (inner(slope * y) * outer(np.sqrt(B) * y)))
-    keep = weights > 1e-40
-    y, weights = y[keep], weights[keep]
-    corners = _corners(slope * y, spread, breaks, width)
-    points, rule = np.polynomial.legendre.leggauss(_PER_PANEL)
-    half = np.diff(corners, axis=1)[:, :, None] / 2
-    g = corners[:, :-1, None] + half + half * points
-    density = half * rule * np.exp(-(g**2) / 2) / np.sqrt(2 * np.pi)
-    means = (inner(slope * y[:, None, None] + spread * g) * density).sum(axis=(1, 2))
-    return float(weights @ (means * outer(np.sqrt(B) * y)))
+    """E inner(x) outer(y) for one pair of functions; the rest as in ``correlated_means``."""
+    means = correlated_means(
+        lambda y: outer(y)[None],
+        lambda x: inner(x)[None],
+        variances=variances,
+        covariance=covariance,
+        breaks=breaks,
+        width=width,
+    )
+    return float(means[0])
 
 
 def _corners(centre: Floats, spread: float, breaks: tuple[float, ...], width: float) -> Floats:

@@ -6,7 +6,7 @@ At η_1 = 1, Φ is a function of m = m_1 alone, with A = 1 + λm², B = 1 + λ, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +101,7 @@ def _first_maximum(loss: PopulationLoss) -> float | None:
     from scipy.optimize import brentq
 
     grid = np.geomspace(1e-4, 1.0, _SCAN)
-    signs = np.sign(aligned_slope(loss, grid))
+    signs = np.sign(aligned_slope(replace(loss, quick=True), grid))
     turns = np.flatnonzero((signs[:-1] > 0) & (signs[1:] <= 0))
     if not turns.size:
         return None
