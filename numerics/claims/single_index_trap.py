@@ -73,13 +73,13 @@ def mean_escape_time(setting: Setting, step: float) -> float:
     return float(2 * integrate.trapezoid(outer, grid) / step)
 
 
-def _run(conditions: Conditions, d: int, start: str, steps: int, step: float) -> Training:
+def _run(conditions: Conditions, d: int, start: str, steps: int, step: float, *, share: int = 1) -> Training:
     return train(
         _setting(d),
         parse_start(start),
         steps=steps,
         step=step,
-        replicas=_REPLICAS[conditions.effort],
+        replicas=_REPLICAS[conditions.effort] // share,
         seed=conditions.seed,
         target=ESCAPED,
         workers=conditions.workers,
@@ -93,10 +93,10 @@ def _radius(conditions: Conditions) -> tuple[Quantity, Curve, Curve]:
     d = 1000
     expected, blur = saddle(_setting(d), STEP)
     starts = [expected * share for share in _RELATIVE_STARTS]
-    escaped = np.array([_escapes(_run(conditions, d, f"{m:.6f},0", _STEPS, STEP)).mean() for m in starts])
+    escaped = np.array([_escapes(_run(conditions, d, f"{m:.6f},0", _STEPS, STEP, share=2)).mean() for m in starts])
     gap = starts[1] - starts[0]
     measured = starts[-1] + gap / 2 - gap * escaped.sum()
-    count = _REPLICAS[conditions.effort]
+    count = _REPLICAS[conditions.effort] // 2
     variance = (escaped * (1 - escaped) + 1 / count) / count
     quantity = Quantity(
         name=f"start from which half the chains escape, d = {d}",

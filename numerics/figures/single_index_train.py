@@ -31,10 +31,10 @@ def training_figure(runs: Sequence[Training]) -> Figure:
     for colour, run in zip(colours(len(runs)), runs, strict=True):
         _paths(left, right, run, colour)
     right.axhline(runs[0].plan.target, color="0.6", lw=0.8, ls=":")
-    right.set_ylim(-1.05 if any((run.ends[:, 0] < -0.5).any() for run in runs) else -0.25, 1.05)
+    right.set_ylim(-1.05 if any((run.ends[:, 0] < -0.5).any() for run in runs) else -0.45, 1.05)
     right.set_xlabel("samples")
     right.set_ylabel("overlap with the target, m₁")
-    right.legend(loc="center right")
+    right.legend(loc="lower right", frameon=False)
     return fig
 
 
@@ -50,9 +50,12 @@ def complexity_figure(results: Sequence[Complexity]) -> Figure:
         _medians(axes, result, colour, MARKERS[k % len(MARKERS)])
     axes.set_xscale("log")
     axes.set_yscale("log")
+    dims = sorted({d for result in results for d in result.dims})
+    axes.set_xticks(dims, [str(d) for d in dims])
+    axes.minorticks_off()
     axes.set_xlabel("dimension d")
     axes.set_ylabel(f"samples until m₁ ≥ {results[0].target:g}")
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, frameon=False)
     return fig
 
 
@@ -69,6 +72,7 @@ def _landscape(axes: Axes, fig: Figure, run: Training) -> None:
     )
     axes.plot(1, 0, marker="*", ms=11, mfc="white", mec="black", zorder=8, clip_on=False)
     axes.set_aspect("equal")
+    axes.set_xticks([-1, -0.5, 0, 0.5, 1])
     axes.set_xlim(-1.08, 1.12)
     axes.set_ylim(-1.08, 1.12)
     axes.set_xlabel("m₁")

@@ -52,7 +52,7 @@ class Setting:
     @property
     def loss(self) -> PopulationLoss:
         """Φ of this link and spike; making it checks their ranges."""
-        return PopulationLoss(self.link, float(self.lam), float(self.eta1), float(self.noise))
+        return PopulationLoss(self.link, float(self.lam), float(self.eta1), float(self.noise), quick=True)
 
     @property
     def stretch(self) -> float:
