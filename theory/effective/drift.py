@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.effective.erf_committee import closed_form, erf_loss
 from theory.effective.expectations import GAUSSIAN, Laws, Quadrature, Sample, evaluator, sample
 from theory.effective.state import State
 from theory.effective.task import Task
@@ -87,7 +88,11 @@ def expected_loss(task: Task, state: State, *, laws: Laws = GAUSSIAN, level: int
     >>> round(expected_loss(task, start_state(task, {"M_1_1": 0.0, "Q_1_1": 1.0})), 12)
     2.0
     """
-    points = sample(task, state, laws=laws, quadrature=Quadrature.of(task, (task.loss,)), level=level)
-    (values,) = evaluator(task, (task.loss,))(points)
+    form = closed_form(task, state, laws)
+    if form is not None:
+        average = erf_loss(task, form, state)
+    else:
+        points = sample(task, state, laws=laws, quadrature=Quadrature.of(task, (task.loss,)), level=level)
+        average = points.average(evaluator(task, (task.loss,))(points)[0])
     second = float(state.b @ state.b) if task.train_second else 0.0
-    return points.average(values) + task.ridge / 2 * (float(np.trace(state.Q)) + second)
+    return average + task.ridge / 2 * (float(np.trace(state.Q)) + second)

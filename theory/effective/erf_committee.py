@@ -10,7 +10,8 @@ import sympy
 from numba import njit
 from numpy.typing import NDArray
 
-from theory.effective.state import State
+from theory.effective.expectations import Laws, component_laws
+from theory.effective.state import State, full_gram
 from theory.effective.task import Task
 
 Array = NDArray[np.float64]
@@ -56,6 +57,29 @@ def recognise(task: Task) -> ErfCommittee | None:
         return None
     values = [0.0 if b >= 0 else float(s) for s, b in zip(found, second, strict=True)]
     return ErfCommittee(2 * float(factor), np.array(values), np.array(second, dtype=np.int64))
+
+
+def closed_form(task: Task, state: State, laws: Laws) -> ErfCommittee | None:
+    """The closed form that holds at ``state``: none where a localised coordinate has a law of its own."""
+    gaussian = all(law.recipe == "gaussian" for law in component_laws(task, laws))
+    return recognise(task) if gaussian or state.localised == 0 else None
+
+
+def erf_loss(task: Task, form: ErfCommittee, state: State) -> float:
+    """E[loss] = ½·scale·(Σ s_f s_h E[g(x_f) g(x_h)] + Var e), with E[g(x) g(y)] by the integral I2.
+
+    >>> from theory.effective.state import start_state
+    >>> from theory.effective.tasks import committee
+    >>> task = committee(students=1, teachers=1)
+    >>> form = recognise(task)
+    >>> round(erf_loss(task, form, start_state(task, {"M_1_1": 0.0, "Q_1_1": 0.0})), 12)  # E[g(u)²]/2 = asin(½)/π
+    0.166666666667
+    """
+    C = task.noise * full_gram(task, state)
+    weight = np.where(form.second < 0, form.coefficients, state.b[form.second] if len(state.b) else 0.0)
+    scale = np.sqrt(1 + np.diag(C))
+    products = 2 / math.pi * np.arcsin(C / np.outer(scale, scale))
+    return form.scale / 2 * (float(weight @ products @ weight) + task.label_noise)
 
 
 def erf_drift(task: Task, form: ErfCommittee, state: State, flat: Array) -> Array:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from theory.effective.drift import Drift
-from theory.effective.erf_committee import erf_drift, recognise
-from theory.effective.expectations import GAUSSIAN, MOST_EVALUATIONS, Laws, component_laws
+from theory.effective.erf_committee import closed_form, erf_drift
+from theory.effective.expectations import GAUSSIAN, MOST_EVALUATIONS, Laws
 from theory.effective.stability import step_warnings
 from theory.effective.state import State, check_state, start_state
 from theory.effective.task import Task
@@ -122,7 +122,7 @@ def effective_ode(
     grid = time_grid(times)
     state = start if isinstance(start, State) else start_state(task, start)
     check_state(task, state)
-    form = recognise(task) if state.localised == 0 or _all_gaussian(task, laws) else None
+    form = closed_form(task, state, laws)
     if form is not None:
         flow = lambda flat: erf_drift(task, form, state, flat)  # noqa: E731
         values, coarse = (_solve(task, flow, state, grid, accuracy) for accuracy in (_FINE, _COARSE))
@@ -136,10 +136,6 @@ def effective_ode(
     if not converged:
         warnings += (f"quadrature: estimated error {error.max():.1e}, above the tolerance {tolerance:g}",)
     return EffectiveODE(task, grid, state.names, values, error, state, method, warnings)
-
-
-def _all_gaussian(task: Task, laws: Laws) -> bool:
-    return all(law.recipe == "gaussian" for law in component_laws(task, laws))
 
 
 def _refine(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from theory.effective.drift import Drift, expected_loss
+from theory.effective.erf_committee import closed_form, erf_drift
 from theory.effective.expectations import GAUSSIAN, Laws
 from theory.effective.state import State
 from theory.effective.task import Task
@@ -48,7 +49,9 @@ def step_warnings(task: Task, start: State, end: State, *, laws: Laws = GAUSSIAN
 
 def _rate(task: Task, state: State, *, laws: Laws, level: int) -> float:
     """dL/dt along the ODE, by a difference of the loss on one fixed rule."""
-    flat, change = state.flat(), Drift.of(task, laws=laws, level=level)(state).flat()
+    flat, form = state.flat(), closed_form(task, state, laws)
+    drift = Drift.of(task, laws=laws, level=level)
+    change = drift(state).flat() if form is None else erf_drift(task, form, state, flat)
     h = _NUDGE / max(1.0, float(np.abs(change).max()))
     after, before = (
         expected_loss(task, state.moved(flat + sign * h * change), laws=laws, level=level) for sign in (1, -1)

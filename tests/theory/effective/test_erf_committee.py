@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import sympy
 
-from theory.effective.drift import Drift
+from theory.effective.drift import Drift, expected_loss
 from theory.effective.erf_committee import erf_drift, recognise
+from theory.effective.laws import LAWS
+from theory.effective.ode import effective_ode
 from theory.effective.state import State, start_state
 from theory.effective.task import Task, symbols
 from theory.effective.tasks import committee, logistic, single_index
@@ -43,6 +45,21 @@ def test_closed_form_is_the_quadrature(task: Task, localised: int, level: int, t
         state = random_state(task, np.random.default_rng(seed), localised=localised)
         exact = erf_drift(task, form, state, state.flat())
         assert Drift.of(task, level=level)(state).flat() == pytest.approx(exact, rel=tolerance, abs=tolerance)
+
+
+def test_the_expected_loss_is_the_quadratures() -> None:
+    """A law of its own on a coordinate where every entry is 0 changes nothing but the route."""
+    task = committee(students=2, teachers=1, label_noise=0.3, ridge=0.1, train_second=True)
+    state = random_state(task, np.random.default_rng(6))
+    idle = replace(state, p=np.zeros((2, 1)), s=np.zeros((1, 1)))
+    by_quadrature = expected_loss(task, idle, laws=LAWS["rademacher"], level=12)
+    assert expected_loss(task, state) == pytest.approx(by_quadrature, abs=1e-7)
+
+
+def test_many_units_need_no_quadrature() -> None:
+    curve = effective_ode(committee(students=16, teachers=16, step=0.2), [0, 1])
+    assert curve.method == "closed form"
+    assert curve.error.max() < 1e-5
 
 
 def test_closed_form_is_the_quasi_monte_carlo() -> None:
