@@ -63,15 +63,16 @@ def expectations(
     finished, total = 0, sum(block.words for block in blocks)
     for block, sums in _run(plan, blocks, workers):
         for (output, exponents), value in sums.items():
-            scaled = value * combinations[output].scale
-            terms[output][exponents] = terms[output].get(exponents, Fraction(0)) + scaled
+            scaled = combinations[output].scale * value
+            known = terms[output].get(exponents)
+            terms[output][exponents] = scaled if known is None else known + scaled
         finished += block.words
         if progress:
             progress(finished, total)
     return tuple(Laurent(plan.model.variables, found) for found in terms)
 
 
-def sweep(block: Block, plan: CompositePlan) -> dict[tuple[int, Exponents], Fraction]:
+def sweep(block: Block, plan: CompositePlan) -> dict[tuple[int, Exponents], Fraction | int]:
     """The block's share in the coefficients: by combination and monomial, scales left out."""
     state = _Columns(Level(np.zeros((0, 1), np.int64), np.zeros((0, 0, 1), np.int64)), [])
     top = plan.packed.letters - 1
@@ -122,31 +123,34 @@ class _Columns:
         total[:, [column[name] for name in raised]] += shifted.coefficients
         return _Columns(Level(plain.rings, normalise(total)), names)
 
-    def collect(self, plan: CompositePlan) -> dict[tuple[int, Exponents], Fraction]:
+    def collect(self, plan: CompositePlan) -> dict[tuple[int, Exponents], Fraction | int]:
         """Sums of what is left, products of traces of the identity, as monomials."""
         closed = (self.level.rings > 0).sum(axis=1)
-        sums: dict[tuple[int, Exponents], Fraction] = {}
-        for power in np.unique(closed).tolist():
-            values = to_integers(self.level.coefficients[closed == power])
-            for (tag, inner), value in zip(self.names, map(sum, zip(*values, strict=True)), strict=True):
-                if value:
-                    exponents, scale = _monomial(plan, tag, inner, power)
-                    key = (tag.output, exponents)
-                    sums[key] = sums.get(key, Fraction(0)) + value * scale
+        bases = {tag: _variances(plan, tag) for tag, _ in self.names}
+        inner = [plan.model.variables.index(gram.inner.name) for gram in plan.letters]
+        outer = plan.model.variables.index(plan.outer.name)
+        sums: dict[tuple[int, Exponents], Fraction | int] = {}
+        for traces in np.unique(closed).tolist():
+            totals = map(sum, zip(*to_integers(self.level.coefficients[closed == traces]), strict=True))
+            for (tag, powers), total in zip(self.names, totals, strict=True):
+                if total:
+                    exponents, scale = list(bases[tag][0]), bases[tag][1]
+                    exponents[outer] += traces
+                    for place, power in zip(inner, powers, strict=True):
+                        exponents[place] += power
+                    key = (tag.output, tuple(exponents))
+                    sums[key] = sums.get(key, 0) + (total if scale == 1 else total * scale)
         return sums
 
 
-def _monomial(plan: CompositePlan, tag: Tag, inner: Powers, outer: int) -> tuple[Exponents, Fraction]:
-    variables = plan.model.variables
-    total = list(tag.exponents)
-    total[variables.index(plan.outer.name)] += outer
-    scale = Fraction(1)
-    for gram, power, count in zip(plan.letters, inner, tag.counts, strict=True):
-        total[variables.index(gram.inner.name)] += power
+def _variances(plan: CompositePlan, tag: Tag) -> tuple[Exponents, Fraction]:
+    """The monomial before a tag's words, times one variance for each pair of edges."""
+    total, scale = tag.exponents, Fraction(1)
+    for gram, count in zip(plan.letters, tag.counts, strict=True):
         ((exponents, coefficient),) = plan.model.variances[gram.matrix].terms.items()
-        total = [i + count * j for i, j in zip(total, exponents, strict=True)]
+        total = tuple(i + count * j for i, j in zip(total, exponents, strict=True))
         scale *= coefficient**count
-    return tuple(total), scale
+    return total, scale
 
 
 def _blocks(plan: CompositePlan, combinations: Sequence[PackedCombination]) -> list[Block]:
@@ -154,10 +158,9 @@ def _blocks(plan: CompositePlan, combinations: Sequence[PackedCombination]) -> l
     found: dict[tuple[int, ...], dict[int, list[tuple[Tag, Codes, list[int]]]]] = {}
     for output, combination in enumerate(combinations):
         for exponents, (codes, coefficients) in combination.parts.items():
-            by_counts: dict[tuple[int, ...], list[int]] = {}
-            for k, code in enumerate(codes.tolist()):
-                letters = plan.packed.unpack(code)
-                by_counts.setdefault(tuple(letters.count(d) for d in range(top + 1)), []).append(k)
+            counted = np.stack([plan.packed.count(codes, digit) for digit in range(top + 1)], axis=1)
+            distinct, inverse = np.unique(counted, axis=0, return_inverse=True)
+            by_counts = {tuple(row): np.nonzero(inverse.ravel() == k)[0] for k, row in enumerate(distinct.tolist())}
             for counts, chosen in by_counts.items():
                 values = [int(value) for value in coefficients[chosen]]
                 rows = found.setdefault(counts[:top], {}).setdefault(counts[top], [])
@@ -167,7 +170,7 @@ def _blocks(plan: CompositePlan, combinations: Sequence[PackedCombination]) -> l
 
 def _run(
     plan: CompositePlan, blocks: list[Block], workers: int
-) -> Iterator[tuple[Block, dict[tuple[int, Exponents], Fraction]]]:
+) -> Iterator[tuple[Block, dict[tuple[int, Exponents], Fraction | int]]]:
     if workers == 1 or not blocks or blocks[0].words < _FEW_WORDS:
         for block in blocks:
             yield block, sweep(block, plan)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -50,7 +51,7 @@ class Laurent:
                     remedy="give a tuple of that length",
                 )
             if coefficient:
-                kept[exponents] = Fraction(coefficient)
+                kept[exponents] = coefficient if type(coefficient) is Fraction else Fraction(coefficient)
         ordered = dict(sorted(kept.items(), reverse=True))
         object.__setattr__(self, "terms", MappingProxyType(ordered))
 
@@ -127,6 +128,11 @@ class Laurent:
         if not isinstance(other, Laurent):
             return Laurent(self.variables, {e: c * other for e, c in self.terms.items()})
         self._check(other)
+        few, many = sorted((self, other), key=lambda factor: len(factor.terms))
+        if len(few.terms) == 1:
+            ((shift, factor),) = few.terms.items()
+            moved = {tuple(map(add, e, shift)): c if factor == 1 else c * factor for e, c in many.terms.items()}
+            return Laurent(self.variables, moved)
         product: dict[Exponents, Fraction] = {}
         for left, a in self.terms.items():
             for right, b in other.terms.items():

@@ -111,6 +111,15 @@ class PackedWords:
                 best = backward
         return best | top
 
+    def count(self, codes: Codes, digit: int) -> npt.NDArray[np.int64]:
+        """How often a letter occurs in each word."""
+        widths = self.widths(codes)
+        mask = (1 << self.bits) - 1
+        found = np.zeros(len(codes), dtype=np.int64)
+        for below in range(0, int(widths.max(initial=0)), self.bits):
+            found += (widths > below) & ((codes >> below & mask) == digit)
+        return found
+
     def cut(self, codes: Codes, digit: int) -> tuple[npt.NDArray[np.int64], Codes]:
         """Each word cut open at every occurrence of a letter: the index of the word, and the rest after the letter."""
         widths = self.widths(codes)
