@@ -12,7 +12,7 @@ import numpy as np
 from numerics.simulate import Simulation, simulate
 from regimes.faces import FACES, Face
 from regimes.limit import limit
-from regimes.ranking import Ranking, rank_faces, tie_bound
+from regimes.ranking import Ranking, rank_faces
 from theory.autoencoder.series import LossName
 from theory.autoencoder.sizes import Sizes
 from theory.errors import ReachError
@@ -21,6 +21,12 @@ SPAN = 0.25
 """The curves are compared up to this share of the time 1/Σ rates, two and a half times the ranking's horizon."""
 
 POINTS = 5
+TIE = 2.0
+"""A face fits as well as any where it misses at most so many times what the best face misses."""
+
+CLOSE = 0.05
+"""… or at most this share of the change."""
+
 STANDARD_ERRORS = 4.0
 MOST_NOISE = 0.1
 """A miss known less precisely than this share of the change decides nothing, and counts as not holding."""
@@ -43,6 +49,11 @@ class Trial:
     noise: dict[str, float]
 
     @property
+    def bound(self) -> float:
+        """Up to which miss a face fits as well as any."""
+        return max(CLOSE, TIE * min(self.misses.values()))
+
+    @property
     def holds(self) -> bool:
         """Whether the face ranked first fits best, or ties with the one that does within the measurement's error."""
         return self._fits(self.ranking.best)
@@ -54,13 +65,12 @@ class Trial:
 
     def _fits(self, face: Face) -> bool:
         miss, noise = self.misses[face.name], self.noise[face.name]
-        return noise <= MOST_NOISE and miss <= tie_bound(self.misses) + STANDARD_ERRORS * noise
+        return noise <= MOST_NOISE and miss <= self.bound + STANDARD_ERRORS * noise
 
     @property
     def measured(self) -> Face:
         """The simplest of the faces that fit best within the tie."""
-        bound = tie_bound(self.misses)
-        tied = [face for face in FACES if self.misses[face.name] <= bound]
+        tied = [face for face in FACES if self.misses[face.name] <= self.bound]
         return min(tied, key=lambda face: (len(face.vertices), self.misses[face.name]))
 
     @property

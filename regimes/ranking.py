@@ -20,14 +20,11 @@ ORDER = 4
 """Derivatives compared: the first four."""
 
 HORIZON = Fraction(1, 10)
-"""Up to this share of the time 1/Σ rates the Taylor series of every regime converges, and its first terms decide."""
+"""Up to about this share of the time 1/Σ rates the Taylor series of every regime converges."""
 
-TIE = 2.0
-"""Faces tie with the closest where they are at most this many times as far as the interior, whose limit has every
-leading term, so that its distance is what all planar limits miss at these sizes; …"""
 
 CLOSE = 0.05
-"""… or where they miss at most this share of the early change."""
+"""Faces that miss at most this share of the early change tie; where none does, the closest one stands alone."""
 
 SMALL_SIZE = 10
 FAR = 0.2
@@ -36,7 +33,7 @@ _LOSSES: tuple[LossName, ...] = ("train", "population")
 
 @dataclass(frozen=True)
 class RankedFace:
-    """A face, and how far its limit is: the part of the losses' early change that it misses, the worse of the two."""
+    """A face, and how far its limit is: the share of the losses' early change that it misses, the worse of the two."""
 
     face: Face
     distance: float
@@ -47,8 +44,8 @@ class RankedFace:
 class Ranking:
     """All 21 faces for one vector of sizes, best first.
 
-    Faces that tie with the closest come first, those with fewest vertices before the others (the simplest limit that is
-    as good as any), then the rest by distance. ``rates`` are the six rates at these sizes, ``start`` the exact means of
+    Faces that tie come first, those with fewest vertices before the others (the simplest limit that is close enough),
+    then the rest by distance. ``rates`` are the six rates at these sizes, ``start`` the exact means of
     train and population loss at t = 0, which no limit is needed for.
     """
 
@@ -113,7 +110,7 @@ class Ranking:
             lines.append(f"{vertex.name:<5} {vertex.formula:<6} {rate:<10.3g} {rate / self.rate:.2g}")
         lines += ["", "face           misses of the early change, as a share"]
         for ranked in self.faces:
-            lines.append(f"{ranked.face.name:<14} {ranked.distance:<8.2g}{'  ties with the closest' * ranked.tied}")
+            lines.append(f"{ranked.face.name:<14} {ranked.distance:<8.2g}{'  ties' * ranked.tied}")
         return "\n".join(lines)
 
     def to_latex(self) -> str:
@@ -127,8 +124,9 @@ def rank_faces(sizes: Sizes) -> Ranking:
 
     With θ = 1/(10 Σ rates) the distance of a face is Σ_s |c_s − c_s^face| θ^s over Σ_s |c_s| θ^s, s = 1 … 4, for the
     exact Taylor coefficients c_s of each loss and the face's leading part of them: the share of the early change
-    L(t) − L(0) that the face's limit misses. The worse of train and population loss counts. The start L(0) is not
-    compared: it is known exactly, and where the loss moves little (``R,N|p``, say) its corrections would hide the rest.
+    L(t) − L(0) that the face's limit misses, with no credit for errors that happen to cancel. The worse of train and
+    population loss counts. The start L(0) is not compared: it is known exactly, and where the loss moves little
+    (``R,N|p``, say) its corrections would hide the rest.
 
     >>> rank_faces(Sizes.parse("p=100,n=100,m=100000,sigma2=1/100")).best.name
     'large-data'
@@ -151,7 +149,7 @@ def rank_faces(sizes: Sizes) -> Ranking:
             leading = [sum((terms[e] for e in part), Fraction(0)) for terms, part in zip(values, kept, strict=True)]
             missed = sum(abs(a - b) for a, b in zip(exact[1:], leading[1:], strict=True))
             distances[face] = max(distances[face], float(missed / change))
-    bound = tie_bound({face.name: distance for face, distance in distances.items()})
+    bound = max(CLOSE, min(distances.values()))
     ranked = sorted(
         (RankedFace(face, distance, distance <= bound) for face, distance in distances.items()),
         key=lambda r: (not r.tied, len(r.face.vertices) if r.tied else 0, r.distance),
@@ -163,15 +161,6 @@ def rank_faces(sizes: Sizes) -> Ranking:
         (starts[0], starts[1]),
         tuple(_warnings(sizes, ranked[0])),
     )
-
-
-def tie_bound(misses: Mapping[str, float]) -> float:
-    """Up to which miss a face ties with the closest one, from the misses of all faces by name.
-
-    >>> round(tie_bound({"interior": 0.1, "large-data": 0.15, "R|m": 0.9}), 3)
-    0.2
-    """
-    return max(CLOSE, TIE * max(misses["interior"], min(misses.values())))
 
 
 @cache

@@ -225,8 +225,8 @@ CLAIMS: tuple[Claim, ...] = (
         prediction="regimes.ranking: faces ranked by the share of the early change their leading coefficients miss.",
         experiment="Gradient flow at sizes inside each of the 21 cones (losing terms 3, 12 and 40 times smaller; quick:"
         " 12), up to a quarter of the time 1/Σ rates; all 21 limits against the mean curves.",
-        rule="The first-ranked face's curve, known to 10 % of the change, misses at most twice what the interior's or"
-        " the best's does, or 5 % of the change, plus four standard errors, for all size vectors but one in fifty; over"
+        rule="The first-ranked face's curve, known to 10 % of the change, misses at most twice what the best face's"
+        " does, or 5 % of the change, plus four standard errors, for all size vectors but one in fifty; over"
         " the faces, distances and misses correlate in rank.",
         power="A rule that reads the face off the exponents the sizes were made from is wrong at most size vectors, as"
         " losing terms still count there; unrelated distances would not correlate.",

@@ -10,7 +10,7 @@ import pytest
 
 from numerics.ranking_trial import Trial, run_trial, sizes_inside
 from regimes.faces import FACES, Face, parse_face
-from regimes.ranking import HORIZON, ORDER, rank_faces, tie_bound
+from regimes.ranking import CLOSE, HORIZON, ORDER, rank_faces
 from regimes.scaling import representative
 from theory.autoencoder.series import loss_series
 from theory.autoencoder.sizes import Sizes
@@ -55,8 +55,15 @@ def test_ties_come_first_and_the_simplest_of_them_before_the_others() -> None:
     assert [ranked.face.name for ranked in tied] == ["large-data", "interior"]
     rest = [ranked.distance for ranked in faces if not ranked.tied]
     assert rest == sorted(rest)
-    bound = tie_bound({ranked.face.name: ranked.distance for ranked in faces})
-    assert all((ranked.distance <= bound) == ranked.tied for ranked in faces)
+    assert all((ranked.distance <= CLOSE) == ranked.tied for ranked in faces)
+
+
+def test_where_no_face_is_close_the_closest_stands_alone() -> None:
+    first, *others = rank_faces(Sizes.parse("p=6,n=6,m=6,sigma2=1/6")).faces
+    assert first.distance > CLOSE
+    assert first.tied
+    assert not any(ranked.tied for ranked in others)
+    assert first.distance <= min(ranked.distance for ranked in others)
 
 
 def test_start_is_the_exact_mean() -> None:
@@ -97,6 +104,6 @@ def test_one_trial_of_the_claim(trial: Trial) -> None:
 
 def test_a_trial_can_fail(trial: Trial) -> None:
     """With the misses of two faces exchanged the first-ranked face no longer fits."""
-    exchanged = dict(trial.misses)
-    exchanged[trial.ranking.best.name], exchanged["R|p"] = exchanged["R|p"], exchanged[trial.ranking.best.name]
+    best = trial.ranking.best.name
+    exchanged = trial.misses | {best: trial.misses["R|p"], "R|p": trial.misses[best]}
     assert not Trial(trial.ranking, trial.inside, exchanged, trial.noise).holds

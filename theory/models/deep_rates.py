@@ -3,8 +3,8 @@
 A product of independent Gaussian matrices through spaces d_0, …, d_k has squared norm Π variances × the largest product
 of all its dimensions but one. Merging with the quadratic term at layer i multiplies W_i by the squared norms of what
 stands on either side of it. Two merges with the target term, at layers i < j, give W_i back between the layers between
-and twice the data; one alone changes the parity of the number of weights, so they come in pairs and their rates are
-square roots. Each rate is divided by pm.
+and twice the data, whose S = XXᵀ is either a link of the product, through m, or its mean m·1; one alone changes the
+parity of the number of weights, so they come in pairs and their rates are square roots. Each rate is divided by pm.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Rate = tuple[Fraction, ...]
 def local_rates(layers: int) -> frozenset[Rate]:
     """The rates of quadratic merges and of pairs of target merges, as exponents of ``deep_linear(layers).variables``.
 
-    Their hull is the limiting polytope of the network's exact series (compared for two and three layers).
+    Their hull is the limiting polytope of the network's exact series (compared for two, three and four layers).
 
     >>> len(local_rates(2)), len(local_rates(3))
     (10, 32)
@@ -49,10 +49,10 @@ class _Network:
     def pair(self, i: int, j: int) -> Iterator[Rate]:
         """Target merges at i and at j: W_i → (W_{j−1} ⋯ W_{i+1})² W_i (W_{i−1} ⋯ W_1 S W_L ⋯ W_{j+1})²."""
         between = self.norms(self.dimensions[i:j])
-        below, above = self.dimensions[:i], self.dimensions[j:]
+        below, above = self.dimensions[:i][::-1], self.dimensions[j:][::-1]
         data = [
-            *(_sum(a, b) for a, b in product(self.norms(("m", *below)), self.norms((*above, "m")))),
-            *(_sum(norm, self.monomial(["m", "m"])) for norm in self.norms((*above, *below[1:]))),
+            *self.norms((*below, "m", *above)),
+            *(_sum(norm, self.monomial(["m", "m"])) for norm in self.norms((*below, *above[1:]))),
         ]
         layers = [k for k in range(1, self.layers + 1) if k not in (i, j)]
         others = self.monomial([f"sigma2_{k}" for k in layers])
