@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +125,7 @@ def effective_ode(
     check_state(task, state)
     form = closed_form(task, state, laws)
     if form is not None:
-        flow = lambda flat: erf_drift(task, form, state, flat)  # noqa: E731
+        flow = partial(erf_drift, task, form, state)
         values, coarse = (_solve(task, flow, state, grid, accuracy) for accuracy in (_FINE, _COARSE))
         method, converged = "closed form", True
     else:
@@ -155,7 +156,7 @@ def _refine(
     for done, level in enumerate(_LEVELS):
         refined = drift.at_level(level)
         size = refined.points(state).weights.size
-        flow = lambda flat, refined=refined: refined(state.moved(flat)).flat()  # noqa: E731
+        flow = partial(_flat_drift, refined, state)
         # On fixed nodes a kinked loss has a drift that jumps by a weight: finer steps would see nothing else.
         # The solver's tolerance tightens with the quadrature, so that the difference tells both errors.
         jump, relative = 0.0 if task.is_smooth else 8 / size, tolerance / (10 * 4**done)
@@ -171,6 +172,10 @@ def _refine(
                 return values, previous, method, agree
         previous = values
     return values, values, method, False
+
+
+def _flat_drift(drift: Drift, state: State, flat: Array) -> Array:
+    return drift(state.moved(flat)).flat()
 
 
 def _solve(
