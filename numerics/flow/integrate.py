@@ -12,7 +12,7 @@ from numerics.flow.problem import Problem
 Losses = np.ndarray
 """Two rows, train and population loss, one column a time."""
 
-COARSE = 1e-4
+COARSE = 1e-5
 LARGE = 20_000
 """From this tolerance and size of state on, fifth order serves: it needs fewer derivatives there, which are the cost,
 and the errors of so many entries average out."""
@@ -24,7 +24,7 @@ _LARGEST = 1e100
 def gradient_flow(problem: Problem, times: Sequence[float], *, eta: float, tolerance: float) -> Losses:
     """The losses at ``times`` under dU/dt = −η ∂L̂/∂U. [P] §2.
 
-    ``tolerance`` is the relative local error allowed to scipy's DOP853, or, where it is 1e-4 or more and the state is
+    ``tolerance`` is the relative local error allowed to scipy's DOP853, or, where it is 1e-5 or more and the state is
     large, to RK45. The losses of large states, sums over many entries, come out a hundred times more accurate.
     Whichever costs less is integrated: M, by one q × q product a derivative; or U, by products with r × r kernels.
     Raises ``FloatingPointError`` where the solver stops.
