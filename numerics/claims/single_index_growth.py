@@ -180,8 +180,8 @@ def _gather_random(conditions: Conditions) -> Evidence:
     remarks = (
         _remark("random start", result),
         "Finer than the statement: with η₁ < 1 a random start fails in linear time but not for ever. s̄ decays, then "
-        "the overlap u across the spike follows u′ ∝ u²: away from zero where it is positive, and towards zero where it "
-        "is negative, where noise then carries it across. So both arrive after order d² samples.",
+        "the overlap u across the spike follows u′ ∝ u²: away from zero where it is positive, towards zero where it is "
+        "negative, where noise then carries it across. So both arrive after order d² samples.",
     )
     return Evidence(quantities, (_plot([("random start", result)], alt),), remarks)
 

@@ -77,6 +77,15 @@ def test_the_chi_square_is_one(freedom: int) -> None:
     assert np.all(1 + bound <= np.exp(exact) + 1e-12)
 
 
+@pytest.mark.parametrize("d", [5, 7, 12])
+def test_the_rest_of_a_sample_is_a_chi_square_inside_the_chain(d: int) -> None:
+    """From m = 0 a huge step leads to ±(a_0, a_⊥)/√(a_0² + a_⊥² + χ²), whose squared norm is Beta(1, (d−3)/2)."""
+    setting = Setting(Link.parse("x"), lam=0.0, eta1=0.5, d=d)
+    runs = run_chains(setting, parse_start("0,0"), Plan(1, 1e9), replicas=8000, seed=4)
+    squares = (ends(runs) ** 2).sum(axis=1)
+    assert stats.kstest(squares, stats.beta(1, (d - 3) / 2).cdf).pvalue > 1e-3
+
+
 def test_a_replica_does_not_depend_on_its_batch_or_the_threads() -> None:
     plan = Plan(100, 1e-4, every=10)
     many = run_chains(SETTING, START, plan, replicas=40, seed=5, workers=3)
