@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerics.claims.ledger import Plot
-from numerics.figures.style import MARKERS, colours, figure, panels
+from numerics.figures.style import MARKERS, colours, figure, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _LINES = ("-", "--", "-.", ":")
 
 
+@styled()
 def draw_plot(plot: Plot) -> Figure:
     """A figure of the curves of ``plot``; a label that occurs twice (line and points) keeps its colour."""
     fig = figure(5.6, 3.4)

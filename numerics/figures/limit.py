@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numerics.figures.style import colours, figure, panels
+from numerics.figures.style import colours, figure, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from regimes.limit import LimitCurves
 
 
+@styled()
 def draw_limit(curves: LimitCurves) -> Figure:
     """Train and population loss as lines, the time in units of the learning rate as given."""
     fig = figure()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numerics.figures.style import MARKERS, colours, figure, panels
+from numerics.figures.style import MARKERS, colours, figure, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,6 +21,7 @@ _MOST_LABELS = 8
 _LEGEND: Any = {"fontsize": 8.0, "frameon": False}
 
 
+@styled()
 def simulation_figure(runs: Sequence[Simulation], curves: Sequence[EffectiveODE] = ()) -> Figure:
     """Statistics against time, one panel a kind (M, Q, b, p): points with standard errors for runs, lines for ODEs.
 
@@ -66,6 +67,7 @@ def _draw_statistic(axes: Any, k: int, colour: str, runs: Sequence[Simulation], 
         )
 
 
+@styled()
 def universality_figure(verdict: Universality) -> Figure:
     """Sup-distance from the ODE against d on logarithmic axes, one colour and marker a law, with the power −1/2."""
     from matplotlib.ticker import FormatStrFormatter, LogLocator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerics.figures.style import colours, figure, panels
+from numerics.figures.style import colours, figure, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,6 +18,7 @@ _LINES = ("-", "--", "-.", ":")
 _READABLE = 12
 
 
+@styled()
 def draw_ode(curve: EffectiveODE) -> Figure:
     """Each statistic against time nδ/d; statistics that never move (a frozen second layer) are left out.
 

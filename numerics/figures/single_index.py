@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from numerics.figures.style import COLOURS, figure, panels
+from numerics.figures.style import COLOURS, figure, panels, styled
 from theory.single_index.basin import reaches_target, separatrices
 from theory.single_index.fixed_points import FixedPoint, fixed_points
 from theory.single_index.flow import Flow
@@ -64,6 +64,7 @@ def draw_portrait(
     return fig
 
 
+@styled()
 def draw_loss(loss: PopulationLoss, *, point: tuple[float, float] | None = None) -> Figure:
     """Φ over the disc, and its sections along v_0, along v and along s̄ = 0; at η_1 = 1, Φ(m) with its trap."""
     loss = replace(loss, quick=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerics.figures.style import MARKERS, colours, figure, panels
+from numerics.figures.style import MARKERS, colours, figure, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ _MOST_PATHS = 24
 _LEVELS = 18
 
 
+@styled()
 def training_figure(runs: Sequence[Training]) -> Figure:
     """Left, the paths of (m_1, m_2) over the population loss; right, m_1 against samples. One colour a run.
 
@@ -38,6 +39,7 @@ def training_figure(runs: Sequence[Training]) -> Figure:
     return fig
 
 
+@styled()
 def complexity_figure(results: Sequence[Complexity]) -> Figure:
     """Median samples to the target against d, on logarithmic axes: one colour and marker a result.
 
