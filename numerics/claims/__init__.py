@@ -7,7 +7,7 @@ from importlib import import_module
 
 from numerics.claims.ledger import Claim
 
-_MODULES: tuple[str, ...] = ("series", "regimes", "single_index", "sgd", "real_data")
+_MODULES: tuple[str, ...] = ("series", "regimes", "limits", "single_index", "sgd", "real_data")
 
 
 @cache
