@@ -18,10 +18,11 @@ from fractions import Fraction
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from theory.autoencoder.series import loss_series
 from theory.engine.laurent import Laurent
 from theory.errors import BudgetError, InputError, ReachError
+from theory.limits.exact import exact_coefficients
 from theory.limits.free_product import FreeProduct, Letter
+from theory.limits.marchenko_pastur import MarchenkoPastur
 from theory.limits.solution import Asymptote, Curves, FloatArray, Formula, Kind, LimitSolution, Loss, Ratios
 
 LOWEST_DEGREE = 4
@@ -32,6 +33,8 @@ _REACH = 0.05
 _TOLERANCE = 1e-7
 _SECONDS_ALLOWED = 600.0
 _MOST_CONTRACTION = 0.85
+_MOST_RELAXATIONS = 300.0
+"""The latest time in units of the fastest initial rate; at p = n = m, σ²p = 1 it is ηt = 19p, far beyond the reach."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,8 @@ def truncate(ratios: Ratios, times: FloatArray, *, target: bool, degree: int) ->
 
     Raises ``InputError`` for a degree below 2, ``BudgetError`` above 16 or where it would take more than ten minutes.
     """
-    if isinstance(degree, bool) or not isinstance(degree, int) or degree < 2:
-        raise InputError("degree", given=degree, expected="a whole number from 2", remedy="use --degree 10")
-    if degree > LARGEST_DEGREE or estimated_seconds(degree) > _SECONDS_ALLOWED:
-        raise BudgetError(
-            f"words of degree {degree}",
-            estimate=f"{estimated_bytes(degree) / 2**20:.3g} MB and {estimated_seconds(degree):.2g} s",
-            limit=f"degree {LARGEST_DEGREE} and {_SECONDS_ALLOWED:g} s",
-            remedy="take a lower degree; the extrapolation in the degree is more accurate than the last few",
-        )
+    _check_degree(degree)
+    _check_times(ratios, times, target=target)
     algebra = FreeProduct.of(
         Letter.marchenko_pastur(ratios.weights, ratios.a_p, degree + 1),
         Letter.marchenko_pastur(ratios.data, 1.0, degree + 1),
@@ -90,13 +86,39 @@ def truncate(ratios: Ratios, times: FloatArray, *, target: bool, degree: int) ->
             atol=_TOLERANCE * 1e-2,
         )
     train, population = np.full((2, T.size), np.nan)
-    for i, element in enumerate(run.y.T):
+    for i, element in enumerate(np.transpose(run.y)):
         distance = -element if target else element
         if target:
             distance[1] += 1
         train[i] = distance @ algebra.times_second(distance, degree) / (2 * ratios.data)
         population[i] = distance @ distance / 2
     return Truncation(degree, train, population)
+
+
+def _check_degree(degree: int) -> None:
+    if isinstance(degree, bool) or not isinstance(degree, int) or degree < 2:
+        raise InputError("degree", given=degree, expected="a whole number from 2", remedy="use --degree 10")
+    if degree > LARGEST_DEGREE or estimated_seconds(degree) > _SECONDS_ALLOWED:
+        raise BudgetError(
+            f"words of degree {degree}",
+            estimate=f"{estimated_bytes(degree) / 2**20:.3g} MB and {estimated_seconds(degree):.2g} s",
+            limit=f"degree {LARGEST_DEGREE} and {_SECONDS_ALLOWED:g} s",
+            remedy="take a lower degree; the extrapolation in the degree is more accurate than the last few",
+        )
+
+
+def _check_times(ratios: Ratios, times: FloatArray, *, target: bool) -> None:
+    """Refuse times at which no degree that fits could settle, before integrating up to them."""
+    fastest = MarchenkoPastur(ratios.data).upper_edge * ratios.per_m
+    drive = ratios.a_p * MarchenkoPastur(ratios.weights).upper_edge
+    latest = _MOST_RELAXATIONS / (fastest * (max(1.0, drive) if target else drive))
+    if times[-1] > latest:
+        raise ReachError(
+            f"limit {'interior' if target else 'free'}",
+            given=float(times[-1]),
+            reach=f"at most t = {latest:.3g} with words of any degree that fits",
+            remedy="ask for earlier times",
+        )
 
 
 def _slope(algebra: FreeProduct, x: FloatArray, *, target: bool) -> FloatArray:
@@ -133,7 +155,9 @@ def extrapolate(
     Without ``degree`` the sequence ends where both losses are good to 1e−3 at every time, or at degree 11; with it,
     there. The error estimate is the larger of the extrapolated part and the last change of the extrapolated value.
     """
-    last = DEFAULT_DEGREE if degree is None else max(degree, LOWEST_DEGREE + 3)
+    last = DEFAULT_DEGREE if degree is None else degree
+    _check_degree(last)
+    last = max(last, LOWEST_DEGREE + 3)
     runs: list[Truncation] = []
     for k in range(LOWEST_DEGREE, last + 1):
         runs.append(truncate(ratios, times, target=target, degree=k))
@@ -195,7 +219,7 @@ def algebra_curves(
 
 def _leading(loss: Loss, order: int, sigma2: int) -> tuple[Laurent, ...]:
     weights = {"p": Fraction(1), "n": Fraction(1), "m": Fraction(1), "sigma2": Fraction(sigma2)}
-    return tuple(coefficient.leading(weights) for coefficient in loss_series(loss, order=order).coefficients)
+    return tuple(coefficient.leading(weights) for coefficient in exact_coefficients(loss, order))
 
 
 _KIND: Kind = "free-product algebra"

@@ -1,0 +1,97 @@
+"""``ringprism limit`` and ``ringprism atlas`` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regimes.faces import FACES
+from ringprism.cli import main
+
+SIZES = "p=200,n=100,m=300,sigma2=1/150"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as exit_info:
+        main(list(arguments))
+    captured = capsys.readouterr()
+    assert isinstance(exit_info.value.code, int)
+    return exit_info.value.code, captured.out, captured.err
+
+
+@pytest.mark.parametrize("face", [face.name for face in FACES])
+def test_json_for_every_face(capsys: pytest.CaptureFixture[str], face: str) -> None:
+    code, out, err = run(capsys, "limit", "--face", face, "--sizes", SIZES, "--times", "0,1,8", "--format", "json")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert set(result) == {"face", "times", "train", "population", "method", "error_estimate"}
+    assert result["face"] == face
+    assert result["times"] == [0, 1, 8]
+    for name in ("train", "population", "error_estimate"):
+        assert len(result[name]) == 3
+    assert all(0 <= e < 1e-3 for e in result["error_estimate"])
+
+
+def test_vertex_sets_and_names_are_the_same_face(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = {
+        run(capsys, "limit", "--face", face, "--sizes", SIZES, "--times", "1", "--format", "json")[1]
+        for face in ("large-data", "R,N,P|m", "P,n,r|M")
+    }
+    assert len(outputs) == 1
+
+
+def test_latex_gives_the_formula_and_text_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("limit", "--face", "narrow-latent", "--sizes", SIZES, "--times", "0,5")
+    code, out, _ = run(capsys, *arguments, "--format", "latex")
+    assert code == 0
+    assert r"\hat{L}(t) &= \frac{1}{2} + \frac{n}{pm}" in out
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert "narrow-latent" in out
+    assert "population" in out
+    assert len(out.splitlines()) == 6
+
+
+def test_corrected_and_eta(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("limit", "--face", "mean-field", "--sizes", "p=50,n=1000,m=50,sigma2=1/2000", "--format", "json")
+    slow = json.loads(run(capsys, *arguments, "--times", "0,5", "--corrected")[1])
+    fast = json.loads(run(capsys, *arguments, "--times", "0,2.5", "--eta", "2", "--corrected")[1])
+    bare = json.loads(run(capsys, *arguments, "--times", "0,5")[1])
+    assert slow["population"] == pytest.approx(fast["population"])
+    assert slow["population"][1] > 1.02 * bare["population"][1]
+    assert "1/N" in slow["method"]
+
+
+def test_figure(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "limit.svg"
+    code, _, _ = run(capsys, "limit", "--face", "N|m", "--sizes", SIZES, "--times", "0,5,9", "--figure", str(path))
+    assert code == 0
+    assert path.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"--face": "R,Q|m"}, "face"),
+        ({"--sizes": "p=0,n=1,m=1,sigma2=1"}, "size p"),
+        ({"--sizes": "p=10,n=1,m=1"}, "sigma2"),
+        ({"--times": "2,1"}, "times"),
+        ({"--times": "0,nan"}, "times"),
+        ({"--eta": "0"}, "eta"),
+        ({"--eta": "inf"}, "eta"),
+        ({"--degree": "8"}, "degree"),
+        ({"--face": "free", "--degree": "40"}, "degree 40"),
+        ({"--face": "interior", "--times": "1e7"}, "interior"),
+        ({"--face": "R|m", "--times": "1e9"}, "overflows"),
+        ({"--figure": "limit.bmp"}, "figure"),
+    ],
+)
+def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], changed: dict[str, str], named: str) -> None:
+    options = {"--face": "large-data", "--sizes": SIZES, "--times": "0,1"} | changed
+    code, out, err = run(capsys, "limit", *(word for pair in options.items() for word in pair))
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert named in err
