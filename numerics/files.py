@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from theory.errors import InputError
 
 
-def write_whole(path: Path, data: str | bytes) -> Path:
-    """Write ``data`` (text as UTF-8) to ``path`` in one step: readers see the old file or the new one, never a part.
+@contextmanager
+def whole_file(path: Path, *, what: str = "output file") -> Iterator[Path]:
+    """A scratch file beside ``path`` that takes its place at the end: readers see the old file or the new one.
 
-    Raises ``InputError`` where the folder is missing, read-only or full; the old file is then still there.
+    Raises ``InputError``, naming ``what``, where the folder is missing, read-only or full; the old file is then still
+    there.
     """
     scratch = None
     try:
-        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".part")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data.encode() if isinstance(data, str) else data)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+        os.close(handle)
+        scratch = Path(name)
+        yield scratch
         _share(scratch)
         os.replace(scratch, path)
     except OSError as error:
         raise InputError(
-            "output file",
+            what,
             given=str(path),
             expected=f"a place that can be written ({error.strerror})",
             remedy="choose another folder or free some space",
         ) from error
     finally:
         if scratch is not None:
-            Path(scratch).unlink(missing_ok=True)
+            scratch.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """Write ``text`` to ``path`` in one step, as UTF-8."""
+    with whole_file(path) as scratch:
+        scratch.write_text(text, encoding="utf-8")
     return path
 
 
@@ -48,8 +59,8 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-def _share(path: str) -> None:
+def _share(path: Path) -> None:
     """Give the file the permissions that ``open`` would have given it (``mkstemp`` makes it private)."""
     mask = os.umask(0)
     os.umask(mask)
-    os.chmod(path, 0o666 & ~mask)
+    path.chmod(0o666 & ~mask)

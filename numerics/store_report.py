@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from numerics.files import whole_file
 from numerics.rows import Row, RunKey
 from numerics.store import Store
 from theory.errors import InputError
@@ -114,21 +113,8 @@ def export(path: str | Path, target: str | Path) -> int:
         )
     with Store.open(path, mode="read") as store:
         records = (record for key, rows in store.runs() for row in rows for record in _records(key, row))
-        try:
-            handle, scratch = tempfile.mkstemp(dir=to.parent, prefix=f".{to.stem}-", suffix=to.suffix)
-            os.close(handle)
-            try:
-                count = writers[to.suffix](records, Path(scratch))
-                os.replace(scratch, to)
-            finally:
-                Path(scratch).unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(
-                "export",
-                given=str(target),
-                expected=f"a place that can be written ({error.strerror})",
-                remedy="choose another folder or free some space",
-            ) from error
+        with whole_file(to, what="export") as scratch:
+            count = writers[to.suffix](records, scratch)
     return count
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerics.files import whole_file
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,28 +134,6 @@ def save(fig: Figure, path: str | Path) -> Path:
     """
     target = figure_path(path)
     suffix = target.suffix.lower()
-    scratch = None
-    try:
-        handle, scratch = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=suffix)
-        with styled(), os.fdopen(handle, "wb") as stream:
-            fig.savefig(stream, format=suffix[1:], dpi=_DPI, metadata=_SILENT[suffix])
-        _share(scratch)
-        os.replace(scratch, target)
-    except OSError as error:
-        raise InputError(
-            "figure",
-            given=str(path),
-            expected=f"a place that can be written ({error.strerror})",
-            remedy="choose another folder or free some space",
-        ) from error
-    finally:
-        if scratch is not None:
-            Path(scratch).unlink(missing_ok=True)
+    with whole_file(target, what="figure") as scratch, styled():
+        fig.savefig(scratch, format=suffix[1:], dpi=_DPI, metadata=_SILENT[suffix])
     return target
-
-
-def _share(path: str) -> None:
-    """Give the file the permissions that ``open`` would have given it (``mkstemp`` makes it private)."""
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(path, 0o666 & ~mask)
