@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import networkx as nx
@@ -14,13 +15,14 @@ from theory.engine.laurent import Laurent
 from theory.engine.model import MatrixModel
 from theory.engine.newton import LimitingPolytope, leading_exponents, limiting_polytope
 from theory.engine.planar_support import planar_supports
-from theory.engine.polytope import hull
+from theory.engine.polytope import hull, minkowski_difference
 from theory.engine.series import expected_derivatives
 from theory.engine.shapes import same_type, shape_of
 from theory.errors import ReachError
 from theory.models.deep import deep_linear
 from theory.models.deep_rates import local_rates
 from theory.models.untied import UNTIED_AUTOENCODER
+from theory.models.weight_decay import DECAYED_AUTOENCODER
 
 SIZES = ("p", "n", "n1", "n2", "m")
 PRISM = hull(vertex.vector for vertex in VERTICES)
@@ -120,6 +122,26 @@ def test_equal_hidden_layers_have_a_shape_in_space() -> None:
     }  # fmt: skip
     assert found.polytope.f_vector == (8, 13, 7, 1)
     assert not same_type(found.polytope, PRISM)
+
+
+def test_three_hidden_layers_grow_by_the_local_rates() -> None:
+    """One step, equal widths and variances; here a wrong norm of the data between two thin products shows."""
+
+    def merged(exponents: Sequence[Fraction | int]) -> tuple[Fraction | int, ...]:
+        p, n1, n2, n3, m, *variances = exponents
+        return (p, n1 + n2 + n3, m, sum(variances))
+
+    _, first, _, third = (hull(map(merged, s)) for s in planar_supports(deep_linear(4), "train", order=3))
+    step = minkowski_difference(third, first)
+    assert step is not None
+    per_derivative = {tuple(x / 2 for x in vertex) for vertex in step.vertices}
+    assert per_derivative == set(hull(map(merged, local_rates(4))).vertices)
+
+
+def test_weight_decay_is_one_more_rate_over_the_prism() -> None:
+    found = from_exact_series(DECAYED_AUTOENCODER, "train", 4)
+    assert shape_of(found.polytope) == "pyramid over triangular prism"
+    assert set(found.polytope.vertices) == {(*vertex, 0) for vertex in PRISM.vertices} | {(0, 0, 0, 0, 1)}
 
 
 def test_too_short_a_series_is_refused() -> None:
