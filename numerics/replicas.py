@@ -129,7 +129,7 @@ def run_replicas(
     Raises ``InputError`` for a number of replicas or workers that is none, a store that holds other parameters or
     cannot be written, a cluster that does not answer, or where no replica at all gave a result.
     """
-    _check(replicas, workers, dask)
+    check_counts(replicas=replicas, workers=workers, dask=dask)
     replica_seed(seed, 0)
     plan = Experiment(experiment.name, _plain(experiment), experiment.run)
     if store is None:
@@ -209,7 +209,8 @@ def _run(experiment: Experiment, found: Mapping[int, Outcome], replicas: int, wa
     return Run(values, failures, warnings)
 
 
-def _check(replicas: int, workers: int, dask: str | None) -> None:
+def check_counts(*, replicas: int, workers: int = 1, dask: str | None = None) -> None:
+    """Raise ``InputError`` for a number of replicas or workers that is none, or workers beside a cluster."""
     for what, value, most in (("replicas", replicas, MOST_REPLICAS), ("workers", workers, MOST_WORKERS)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise InputError(

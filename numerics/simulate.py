@@ -14,7 +14,7 @@ from numerics.flow.draw import draw
 from numerics.flow.formulation import Formulation, choose, follow, refuse_beyond
 from numerics.flow.integrate import Losses, gradient_descent, gradient_flow
 from numerics.flow.problem import Problem
-from numerics.replicas import Experiment, Failure, Json, Progress, Values, mean_and_error, run_replicas
+from numerics.replicas import Experiment, Failure, Json, Progress, Values, check_counts, mean_and_error, run_replicas
 from theory.autoencoder.sizes import Sizes
 from theory.errors import InputError
 from theory.times import time_grid
@@ -142,6 +142,7 @@ def simulate(
     grid = time_grid(times)
     if len(grid) > MOST_TIMES:
         raise InputError("times", given=len(grid), expected=f"at most {MOST_TIMES} times", remedy="thin them out")
+    check_counts(replicas=replicas, workers=workers, dask=dask)
     _positive("eta", eta, "--eta 1")
     if not 1e-12 <= tolerance <= 1e-2:
         raise InputError("tolerance", given=tolerance, expected="a number from 1e-12 to 1e-2", remedy="use 1e-4")

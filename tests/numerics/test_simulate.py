@@ -94,7 +94,8 @@ def test_what_would_not_fit_is_refused_with_its_estimate() -> None:
         ({"step": 0.1}, "step"),
         ({"method": "descent", "step": -1.0}, "step"),
         ({"replicas": 0}, "replicas"),
-        ({"workers": -1}, "workers"),
+        ({"workers": 0}, "workers"),
+        ({"replicas": 2.5}, "replicas"),
     ],
 )
 def test_unusable_arguments_are_refused(options: dict[str, object], message: str) -> None:
