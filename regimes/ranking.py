@@ -110,7 +110,7 @@ class Ranking:
             lines.append(f"{vertex.name:<5} {vertex.formula:<6} {rate:<10.3g} {rate / self.rate:.2g}")
         lines += ["", "face           misses of the early change, as a share"]
         for ranked in self.faces:
-            lines.append(f"{ranked.face.name:<14} {ranked.distance:<8.2g}{'  ties' * ranked.tied}")
+            lines.append(f"{ranked.face.name:<14} {ranked.distance:<8.2g}{'  ties' * ranked.tied}".rstrip())
         return "\n".join(lines)
 
     def to_latex(self) -> str:
