@@ -35,7 +35,7 @@ def training_figure(runs: Sequence[Training]) -> Figure:
     right.set_ylim(-1.05 if any((run.ends[:, 0] < -0.5).any() for run in runs) else -0.45, 1.05)
     right.set_xlabel("samples")
     right.set_ylabel("overlap with the target, m₁")
-    right.legend(loc="lower right", frameon=False)
+    right.legend(loc="lower right")
     return fig
 
 
@@ -57,7 +57,7 @@ def complexity_figure(results: Sequence[Complexity]) -> Figure:
     axes.minorticks_off()
     axes.set_xlabel("dimension d")
     axes.set_ylabel(f"samples until m₁ ≥ {results[0].target:g}")
-    axes.legend(fontsize=7, frameon=False)
+    axes.legend(fontsize=7)
     return fig
 
 
