@@ -29,10 +29,10 @@ def draw_validation(validation: Validation) -> Figure:
     fig = figure(7.0, 3.4)
     simulation, curves = validation.simulation, validation.curves
     for axes, (name, colour, marker) in zip(panels(fig, columns=2), LOSSES, strict=True):
-        predicted = np.array(getattr(curves, name))
+        times, predicted = _between(validation, name)
         allowed = validation.quantities[name][-1].allowance
         axes.fill_between(
-            curves.times,
+            times,
             predicted - allowed,
             predicted + allowed,
             color=COLOURS[colour],
@@ -40,7 +40,7 @@ def draw_validation(validation: Validation) -> Figure:
             linewidth=0,
             label="allowed",
         )
-        axes.plot(*_between(validation, name), color=COLOURS[colour], label=f"limit, {curves.face.name}")
+        axes.plot(times, predicted, color=COLOURS[colour], label=f"limit, {curves.face.name}")
         points(axes, simulation.times, getattr(simulation, name), colour, marker, f"{simulation.replicas} replicas")
         finish(axes)
         axes.set_ylabel(f"{name} loss")
