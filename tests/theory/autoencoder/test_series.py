@@ -15,6 +15,7 @@ from numerics.seeds import replica_seed
 from numerics.taylor import by_weight_degree
 from regimes.derive import derive
 from regimes.faces import FACES, Face
+from regimes.limit import limit
 from regimes.scaling import Scaling, representative
 from theory.autoencoder.budget import estimate
 from theory.autoencoder.genus import WEIGHTS, genus_expansion
@@ -103,8 +104,8 @@ def test_planar_is_the_leading_part_inside_every_cone(exact: dict[LossName, Loss
                 leading.add(whole.coefficients)
             assert len(leading) == 1
             constant = Fraction("R" in face.triangle, 2)
-            assert derive(loss, order=ORDER, face=face).coefficients == next(iter(leading))
-            assert derive(loss, order=2, face=face.name).constant == constant
+            derived = derive(loss, order=ORDER, face=face.name, source=lambda *_, kept=planar, **__: kept)
+            assert derived == LossSeries(loss, next(iter(leading)), constant)
 
 
 def _inside(face: Face) -> list[Scaling]:
@@ -186,3 +187,15 @@ def test_what_would_not_fit_is_refused_with_the_estimate() -> None:
         planar_taylor("train", order=21, sizes=Sizes(1, 1, 1, Fraction(1)))
     costs = [estimate("population", order=s, planar=False).seconds for s in (9, 10, 11)]
     assert costs[2] / costs[1] == pytest.approx(costs[1] / costs[0])
+
+
+@pytest.mark.parametrize("target", [True, False])
+def test_planar_numbers_sum_to_the_limit_found_otherwise(target: bool) -> None:
+    """Inside the disk of convergence the Taylor sums to s = 12 are the curves of the free-product algebra in time."""
+    sizes, time = Sizes(100, 50, 200, Fraction(1, 100)), 1.0
+    curves = limit("interior" if target else "free", sizes, (time,))
+    for loss, value in (("train", curves.train[0]), ("population", curves.population[0])):
+        terms = [float(c) * time**s for s, c in enumerate(planar_taylor(loss, order=12, sizes=sizes, target=target))]
+        assert abs(terms[-1]) < 1e-7
+        assert sum(terms) == pytest.approx(value, abs=1e-6 + curves.error_estimate[0])
+        assert abs(sum(terms) - terms[0]) > 1e-2

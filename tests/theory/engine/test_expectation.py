@@ -185,13 +185,17 @@ def test_sweep_over_gram_letters_is_recursion_over_letters(loss: str) -> None:
     )
 
 
-def test_workers_and_losses_together_change_nothing() -> None:
+def test_workers_and_losses_together_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = composite_plan(AUTOENCODER)
     assert plan is not None
     both = packed_derivatives(plan, "train", order=4) + packed_derivatives(plan, "population", order=5)
-    together = expectations(plan, both, workers=1)
+    seen: list[tuple[int, int]] = []
+    together = expectations(plan, both, progress=lambda finished, total: seen.append((finished, total)))
     assert together[:5] == expected_derivatives(AUTOENCODER, "train", order=4)
     assert together[5:] == expected_derivatives(AUTOENCODER, "population", order=5)
+    assert seen[-1][0] == seen[-1][1] == sum(len(codes) for c in both for codes, _ in c.parts.values())
+    monkeypatch.setattr("theory.engine.gram._FEW_WORDS", 0)
+    assert expectations(plan, both, workers=2) == together
 
 
 def test_three_gram_letters_on_one_space() -> None:
