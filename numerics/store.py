@@ -59,7 +59,8 @@ class Store:
             _refuse_foreign(target)
             if mode == "write":
                 _refuse_read_only(target)
-            uri = f"{target.absolute().as_uri()}?mode={'rwc' if mode == 'write' else 'ro'}"
+            access = "rwc" if mode == "write" else "rw" if _interrupted(target) else "ro"
+            uri = f"{target.absolute().as_uri()}?mode={access}"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
             try:
                 _prepare(target, connection, mode)
@@ -215,6 +216,11 @@ def _refuse_read_only(path: Path) -> None:
     for place in (path, path.parent):
         if place.exists() and not os.access(place, os.W_OK):
             raise read_only(path, f"no permission to write {place}")
+
+
+def _interrupted(path: Path) -> bool:
+    """Whether a writer was killed within a transaction, which must be undone (and may) before anyone can read."""
+    return path.with_name(f"{path.name}-journal").exists() and os.access(path, os.W_OK)
 
 
 def _prepare(path: Path, connection: sqlite3.Connection, mode: Literal["write", "read"]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sqlite3
 import threading
 from pathlib import Path
@@ -149,6 +150,23 @@ def test_a_result_that_is_not_determined_by_its_seed_is_refused(path: Path) -> N
         with pytest.raises(InputError, match="parameters and seed alone"):
             record.write(Outcome(0, {"product": [1.0]}, 0.1, stored.environment))
         assert record.write(Outcome(0, {"product": [1.0]}, 0.1, "elsewhere")) == stored
+
+
+def test_a_half_written_transaction_is_undone_before_reading(path: Path, tmp_path: Path) -> None:
+    """The state that kill -9 leaves within a commit: changed pages in the file, the old ones in its journal."""
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE replicas SET result = result || hex(zeroblob(4000))")
+    for name in ("run.db", "run.db-journal"):
+        shutil.copy(tmp_path / name, moved / name)
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert (moved / "run.db").read_bytes() != path.read_bytes()
+    assert summary(moved / "run.db", structure=True).runs == summary(path).runs
+    assert (moved / "run.db").read_bytes() == path.read_bytes()
 
 
 def test_a_locked_store_is_waited_for(path: Path) -> None:
