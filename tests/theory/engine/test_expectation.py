@@ -266,3 +266,17 @@ def test_limbs_carry_both_signs() -> None:
     doubled = normalise(normalise(limbs + limbs))
     assert to_integers(doubled) == [[2 * value] for value in values]
     assert np.all((doubled[:, :, :-1] >= 0) & (doubled[:, :, :-1] < 2**40))
+
+
+def test_coefficients_beyond_machine_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """High orders pass to Python integers on the way; the switch changes no value."""
+    plan = composite_plan(AUTOENCODER)
+    assert plan is not None
+    expected = expectations(plan, packed_derivatives(plan, "train", order=4))
+    monkeypatch.setattr("theory.engine.composite._MACHINE_SAFE", 100)
+    packed = packed_derivatives(plan, "train", order=4)
+    assert any(coefficients.dtype == object for c in packed for _, coefficients in c.parts.values())
+    assert expectations(plan, packed) == expected
+    assert planar.planar_derivatives(AUTOENCODER, "train", order=4)[4] == expected[4].leading(
+        {"p": 1, "n": 1, "m": 1, "sigma2": -1}
+    )
