@@ -81,6 +81,16 @@ def test_normals_of_a_block_are_independent() -> None:
     assert abs(lag) < 4.5 / np.sqrt(x.size)
 
 
+def test_pairs_have_uniform_angles_within_each_octant() -> None:
+    x = np.empty(BLOCK * 16384)
+    fill_normals(stream(replica_seed(9, 0)), x)
+    pairs = x.reshape(-1, 2, LANES)
+    angle = np.arctan2(pairs[:, 0], pairs[:, 1]).ravel() / (np.pi / 4) + 4
+    assert stats.kstest(angle % 1, "uniform").pvalue > 1e-3
+    assert stats.chisquare(np.bincount(angle.astype(int) % 8)).pvalue > 1e-3
+    assert stats.kstest((pairs**2).sum(axis=1).ravel(), stats.chi2(2).cdf).pvalue > 1e-3
+
+
 def test_uniforms_are_uniform() -> None:
     u = np.empty(2**18)
     fill_uniforms(stream(replica_seed(4, 0)), u)
