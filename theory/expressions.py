@@ -25,7 +25,7 @@ from theory.errors import InputError
 
 LONGEST_TEXT = 500
 DEEPEST_NESTING = 30
-LARGEST_POWER = 64
+LARGEST_POWER = 32
 LARGEST_NUMBER = 1e100
 LARGEST_SIZE = 1000
 _LONGEST_RATIO = 4000
@@ -88,7 +88,7 @@ def parse_expression(text: str, variables: Sequence[str] = ("x",), *, what: str 
     u**2/10 + erf(v)
 
     Raises ``InputError``, with the position, for anything else: other names, attribute access, formulas longer than
-    500 characters or nested deeper than 30, powers beyond 64, numbers beyond 1e100, and values that are not real.
+    500 characters or nested deeper than 30, powers beyond 32, numbers beyond 1e100, and values that are not real.
     """
     if not isinstance(text, str):
         raise InputError(what, given=text, expected="a formula as text", remedy="give for example x**3-3*x")

@@ -12,7 +12,7 @@ from theory.single_index.link import Link
 from theory.single_index.moments import derivative_mean, hermite_coefficient
 from theory.single_index.quadrature import Estimate, normal_mean
 
-_LAST = 24
+_LAST = 32
 _NOISE = 1e-11
 
 
@@ -36,7 +36,7 @@ def information_exponent(link: Link, *, variance: float = 1.0) -> InformationExp
     >>> information_exponent(cubic).exponent, information_exponent(cubic, variance=1.2).exponent
     (3, 1)
 
-    Raises ``ReachError`` where F_1, …, F_24 all vanish.
+    Raises ``ReachError`` where F_1, …, F_32 all vanish.
     """
     coefficients = [hermite_coefficient(link, 0, variance=variance)]
     for k in range(1, _LAST + 1):

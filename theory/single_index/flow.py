@@ -25,6 +25,8 @@ _GAMMA = 1 + 1 / math.sqrt(2)
 _NUDGE = 1e-6
 _STILL = 1e-8
 _EDGE = 1e-12
+_ARRIVED = 1e-7
+_DECAYS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,33 +51,69 @@ def flow(loss: PopulationLoss, start: tuple[float, float], times: Iterable[float
 
     Raises ``InputError`` for a start outside the unit disc, ``BudgetError`` for more than 100 000 times.
     """
-    from scipy.integrate import solve_ivp
-
     grid = np.array(time_grid(times))
     if len(grid) > MOST_TIMES:
         raise BudgetError("times", estimate=f"{len(grid)} points", limit=str(MOST_TIMES), remedy="give fewer times")
     point = check_overlaps(*start)
     quick = replace(loss, quick=True)
 
-    def velocity(_: float, m: Floats) -> list[float]:
-        first, second = quick.spherical_gradient(m[0], m[1])  # smooth across the circle: a clamp would stall the solver
-        return [-float(first), -float(second)]
+    def velocity(m: Floats) -> Floats:
+        return -np.stack(
+            quick.spherical_gradient(m[0], m[1])
+        )  # smooth across the circle: a clamp would stall the solver
 
-    def turning(_: float, angle: Floats) -> list[float]:
-        first, second = quick.gradient(np.cos(angle), np.sin(angle))
-        return [float(part) for part in np.sin(angle) * first - np.cos(angle) * second]
+    def turning(angle: Floats) -> Floats:
+        first, second = quick.gradient(np.cos(angle[0]), np.sin(angle[0]))
+        return np.stack([np.sin(angle[0]) * first - np.cos(angle[0]) * second])
 
-    end = max(float(grid[-1]), 1e-9)
     on_circle = math.hypot(*point) >= 1 - _EDGE  # rounding must not push it off a circle that repels
-    equation, initial = (turning, (math.atan2(point[1], point[0]),)) if on_circle else (velocity, point)
-    solution = solve_ivp(equation, (0.0, end), initial, method="BDF", t_eval=grid, rtol=1e-9, atol=1e-12)
-    if not solution.success:
-        raise InputError(
-            "times", given=end, expected="times the flow can be followed to", remedy=f"end earlier: {solution.message}"
-        )
-    y = solution.y
+    equation, initial = (turning, [math.atan2(point[1], point[0])]) if on_circle else (velocity, [*point])
+    y = _follow(equation, np.array(initial), grid, typical=_typical_speed(quick))
     m1, m2 = (np.cos(y[0]), np.sin(y[0])) if on_circle else into_disc(y[0], y[1])
     return Flow(loss, point, grid, m1, m2, quick.value(m1, m2))
+
+
+def _follow(velocity: Callable[[Floats], Floats], start: Floats, grid: Floats, *, typical: float) -> Floats:
+    """The states at the times ``grid``, shape (dimension, T).
+
+    The solver stops once the path has arrived: hardly any speed left, and every deviation decays. What it would see
+    from there on is the rounding of the velocity.
+    """
+    from scipy.integrate import solve_ivp
+
+    def arrival(_: float, state: Floats) -> float:
+        rate = velocity(state)
+        excess = float(np.linalg.norm(rate)) / (_ARRIVED * typical) - 1
+        if excess > 0:
+            return excess
+        columns = [(velocity(state + nudge) - rate) / _NUDGE for nudge in _NUDGE * np.eye(len(state))]
+        return -1.0 if np.linalg.eigvals(np.array(columns)).real.max() < -_DECAYS * typical else 1.0
+
+    arrival.terminal = True  # type: ignore[attr-defined]
+    if arrival(0.0, start) < 0:
+        return np.repeat(start[:, None], len(grid), axis=1)
+    solution = solve_ivp(
+        lambda _, state: velocity(state),
+        (0.0, max(float(grid[-1]), 1e-9)),
+        start,
+        method="BDF",
+        t_eval=grid,
+        events=arrival,
+        rtol=1e-8,
+        atol=1e-10,
+    )
+    if not solution.success:
+        raise InputError(
+            "times",
+            given=float(grid[-1]),
+            expected="times the flow can be followed to",
+            remedy=f"end earlier: {solution.message}",
+        )
+    states = np.asarray(solution.y).reshape(len(start), -1)
+    if solution.status == 1:
+        last = np.asarray(solution.y_events[0][0])
+        states = np.concatenate([states, np.repeat(last[:, None], len(grid) - states.shape[1], axis=1)], axis=1)
+    return states
 
 
 def smooth_path(path: Flow, *, points: int = 400) -> Flow:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
+from theory.errors import ReachError
 from theory.single_index import closed_forms
 from theory.single_index.closed_forms import closed_form
 from theory.single_index.link import Link
@@ -28,6 +29,7 @@ Triple = tuple[Floats, Floats, Floats]
 
 _MOST_TERMS = 160
 _SERIES_ERROR = 1e-8
+_WORST = 0.01
 _VARIANCES = 18
 _ANGLES = 40
 
@@ -52,11 +54,27 @@ class Kernel(Protocol):
 
 @functools.lru_cache(maxsize=64)
 def kernel(link: Link, B: float, largest: float) -> Kernel:
-    """The best kernel for the link at target variance B, for prediction variances from 1 to ``largest``."""
+    """The best kernel for the link at target variance B, for prediction variances from 1 to ``largest``.
+
+    Raises ``ReachError`` where quadrature does not settle to a hundredth of V.
+    """
     if link.is_polynomial:
         return _polynomial_kernel(link, B)
     if form := closed_form(link):
         return ClosedKernel.of(form, B)
+    best = _numerical_kernel(link, B, largest)
+    scale = float(best.variance(np.array(B))[0])
+    if not best.error <= _WORST * scale:
+        raise ReachError(
+            "population loss",
+            given=link.text,
+            reach=f"links whose quadrature settles to {_WORST:.0%}, not to {best.error / scale:.0%}",
+            remedy="lower lambda, or take a link that is less steep or grows more slowly",
+        )
+    return best
+
+
+def _numerical_kernel(link: Link, B: float, largest: float) -> Kernel:
     quadrature = QuadratureKernel.of(link, B)
     if not link.kinks:
         series = _series_kernel(link, B, largest)

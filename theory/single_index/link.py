@@ -25,6 +25,7 @@ _REACH = 12.0
 """Where f and f′ must be finite: a standard normal number goes further once in 10³² draws."""
 _SLOW = 30.0
 """A logarithm of |f| below this is no sign of fast growth."""
+_LONG_DEGREE = 8
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,11 @@ class Link:
 
     @property
     def is_polynomial(self) -> bool:
-        """Whether the exact, symbolic route applies."""
-        return bool(self.expression.is_polynomial(X))
+        """Whether the exact, symbolic route applies: a polynomial with rational coefficients, or of degree up to 8.
+
+        Others (say, powers of πx + √2) multiply out to formulas too long to be of use, and are treated by quadrature.
+        """
+        return _is_polynomial(self.expression)
 
     @property
     def coefficients(self) -> tuple[sympy.Expr, ...]:
@@ -121,6 +125,27 @@ def _evaluate(expression: sympy.Expr, x: npt.ArrayLike) -> Floats:
 def _compiled(expression: sympy.Expr) -> Callable[[Floats], Floats]:
     function: Callable[[Floats], Floats] = sympy.lambdify(X, expression, modules=["scipy", "numpy"], cse=True)
     return function
+
+
+@functools.lru_cache(maxsize=256)
+def _is_polynomial(expression: sympy.Expr) -> bool:
+    if not expression.is_polynomial(X):
+        return False
+    irrational = (
+        not (part.is_Rational or part == X or part.is_Add or part.is_Mul or (part.is_Pow and part.exp.is_Integer))
+        for part in sympy.preorder_traversal(expression)
+    )
+    return not any(irrational) or _degree_bound(expression) <= _LONG_DEGREE
+
+
+def _degree_bound(expression: sympy.Expr) -> int:
+    """The degree in x, without multiplying out."""
+    if expression.is_Pow:
+        return _degree_bound(expression.base) * (int(expression.exp) if expression.exp.is_Integer else 1)
+    if expression.is_Add or expression.is_Mul:
+        parts = [_degree_bound(part) for part in expression.args]
+        return max(parts) if expression.is_Add else sum(parts)
+    return int(expression == X)
 
 
 class _Absolute(sympy.Function):  # type: ignore[misc]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import sympy
 
-from theory.single_index.link import Link
+from theory.single_index.link import Link, X
 from theory.single_index.quadrature import Estimate, normal_means
 
 Floats = npt.NDArray[np.float64]
@@ -26,11 +27,19 @@ def derivative_mean(link: Link, k: int, variance: sympy.Expr) -> sympy.Expr:
     >>> [derivative_mean(Link.parse("x**3-3*x"), k, A) for k in range(4)]
     [0, 3*A - 3, 0, 6]
     """
-    c = link.coefficients
+    return mean_of_derivative(link.coefficients, k, variance)
+
+
+def mean_of_derivative(coefficients: Sequence[sympy.Expr], k: int, variance: sympy.Expr) -> sympy.Expr:
+    """The same for a polynomial given by its coefficients, from the constant term up.
+
+    >>> mean_of_derivative((0, 0, 1), 2, sympy.Integer(1))
+    2
+    """
     return sympy.Add(
         *(
-            c[k + 2 * j] * sympy.Rational(math.factorial(k + 2 * j), 2**j * math.factorial(j)) * variance**j
-            for j in range((len(c) - 1 - k) // 2 + 1)
+            coefficients[k + 2 * j] * sympy.Rational(math.factorial(k + 2 * j), 2**j * math.factorial(j)) * variance**j
+            for j in range((len(coefficients) - 1 - k) // 2 + 1)
         )
     )
 
@@ -41,7 +50,7 @@ def second_moment(link: Link, variance: sympy.Expr) -> sympy.Expr:
     >>> second_moment(Link.parse("x**3-3*x"), sympy.Symbol("A", positive=True))
     15*A**3 - 18*A**2 + 9*A
     """
-    square = sympy.Poly(link.expression**2, sympy.Symbol("x", real=True)).all_coeffs()[::-1]
+    square = (sympy.Poly(link.expression, X) ** 2).all_coeffs()[::-1]
     return sympy.Add(*(c * sympy.factorial2(2 * j - 1) * variance**j for j, c in enumerate(square[::2])))
 
 

@@ -19,8 +19,8 @@ from sympy.core.function import AppliedUndef
 from theory.errors import InputError
 from theory.single_index.closed_forms import A, B, C, closed_form
 from theory.single_index.exponent import link_scale, vanishes
-from theory.single_index.link import Link
-from theory.single_index.moments import derivative_mean, hermite_coefficient, hermite_functions
+from theory.single_index.link import Link, X
+from theory.single_index.moments import derivative_mean, hermite_coefficient, hermite_functions, mean_of_derivative
 from theory.single_index.quadrature import Estimate, normal_mean
 from theory.single_index.symbolic import ETA1, ETA2, FIELDS, LAMBDA, SPIKE_OVERLAP, F
 
@@ -104,6 +104,9 @@ def variance_slope(link: Link, j: int = 1) -> sympy.Expr:
     >>> variance_slope(Link.parse("x**3-3*x")), variance_slope(Link.parse("sin(x)"))
     (18, exp(-2))
     """
+    if link.is_polynomial:
+        square = sympy.Poly(link.expression, X) ** 2
+        return mean_of_derivative(square.all_coeffs()[::-1], 2 * j, sympy.Integer(1)) / 2**j
     if form := closed_form(link):
         return sympy.simplify(sympy.diff(form.second_moment, A, j).subs(A, 1))
     scale = math.sqrt(math.factorial(2 * j)) / 2**j
