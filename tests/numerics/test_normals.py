@@ -82,7 +82,7 @@ def test_normals_of_a_block_are_independent() -> None:
 
 
 def test_pairs_have_uniform_angles_within_each_octant() -> None:
-    x = np.empty(BLOCK * 16384)
+    x = np.empty(BLOCK * 65536)
     fill_normals(stream(replica_seed(9, 0)), x)
     pairs = x.reshape(-1, 2, LANES)
     angle = np.arctan2(pairs[:, 0], pairs[:, 1]).ravel() / (np.pi / 4) + 4
