@@ -9,10 +9,10 @@ from html import escape
 from numerics.atlas_sizes import SETTINGS, Setting
 from numerics.figures.atlas import draw_survey
 from numerics.figures.prism import draw_prism
+from numerics.loss_replicas import Replicas, loss_replicas
 from numerics.mathml import mathml
 from numerics.page import page, picture
 from numerics.replicas import Progress
-from numerics.simulate import Simulation, simulate
 from regimes.atlas import ATLAS, AtlasEntry
 from regimes.limit import LimitCurves, limit
 
@@ -31,11 +31,12 @@ section { clear: both; }
 
 @dataclass(frozen=True)
 class Survey:
-    """A face seen twice: its limit on a fine grid, and simulation on a coarse one."""
+    """A face seen twice: its limit on a fine grid, and simulation at ``times``, a coarse one."""
 
     setting: Setting
     limit: LimitCurves
-    simulation: Simulation
+    simulation: Replicas
+    times: tuple[float, ...]
 
     @property
     def entry(self) -> AtlasEntry:
@@ -51,7 +52,10 @@ def survey_faces(*, replicas: int, seed: int, workers: int = 1, progress: Progre
             Survey(
                 setting,
                 limit(setting.face, setting.sizes, setting.times(_FINE)),
-                simulate(setting.sizes, setting.times(_COARSE), replicas=replicas, seed=seed, workers=workers),
+                loss_replicas(
+                    "atlas", setting.sizes, setting.times(_COARSE), replicas=replicas, seed=seed, workers=workers
+                ),
+                setting.times(_COARSE),
             )
         )
         if progress is not None:
@@ -134,7 +138,8 @@ def _section(survey: Survey) -> str:
         f"{''.join(f'<p>{line}</p>' for line in lines)}{where}</div>"
         f'<figure><div class="scroll" tabindex="0" role="group" aria-label="Plot of {escape(face.name)}">{plot}</div>'
         f"<figcaption>{escape(str(setting.sizes))}, η = 1; "
-        f"{survey.simulation.replicas} replicas, bars of two standard errors. The largest ratio taken to be zero is "
+        f"{len(survey.simulation.train)} replicas, bars of two standard errors. Simulated losses are shown by their "
+        f"change since t = 0. The largest ratio taken to be zero is "
         f"{setting.smallness:.2g}.{constant}</figcaption></figure></section>"
     )
 

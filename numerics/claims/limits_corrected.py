@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.claims.limits_measure import replicas_of
+from numerics.loss_replicas import loss_replicas
 from regimes.limit import limit
 from theory.autoencoder.sizes import Sizes
 
@@ -30,12 +30,14 @@ def _gather(conditions: Conditions) -> Evidence:
     quantities, plots = [], []
     for face, (sizes, scale, times_more, small) in _CASES.items():
         times = [scale * t for t in _TIMES]
-        run = replicas_of(
+        run = loss_replicas(
             "AE-LIMIT-4",
             sizes,
             times,
             replicas=times_more * _REPLICAS[conditions.effort],
-            conditions=conditions,
+            seed=conditions.seed,
+            workers=conditions.workers,
+            store=conditions.store,
         )
         bare, corrected = limit(face, sizes, times), limit(face, sizes, times, corrected=True)
         theory = np.concatenate([bare.train, bare.population])

@@ -10,7 +10,7 @@ import numpy as np
 
 from numerics.atlas_sizes import SETTINGS
 from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.claims.limits_measure import replicas_of
+from numerics.loss_replicas import loss_replicas
 from regimes.limit import limit
 from theory.autoencoder.sizes import Sizes
 
@@ -47,10 +47,18 @@ def _moved(claim_id: str, rivals: Mapping[str, str], conditions: Conditions) -> 
     for face, rival in rivals.items():
         setting = SETTINGS[face]
         times = setting.times(_TIMES)
-        run = replicas_of(claim_id, setting.sizes, times, replicas=_REPLICAS[conditions.effort], conditions=conditions)
+        run = loss_replicas(
+            claim_id,
+            setting.sizes,
+            times,
+            replicas=_REPLICAS[conditions.effort],
+            seed=conditions.seed,
+            workers=conditions.workers,
+            store=conditions.store,
+        )
         theory, other = limit(face, setting.sizes, times), limit(rival, setting.sizes, times)
         for loss in ("train", "population"):
-            moved, stderr = run.mean(getattr(run, loss) - getattr(run, loss)[:, :1])
+            moved, stderr = run.change(loss)
             expected = getattr(theory, loss)[_AT] - getattr(theory, loss)[0]
             quantities.append(
                 Quantity(
@@ -65,7 +73,7 @@ def _moved(claim_id: str, rivals: Mapping[str, str], conditions: Conditions) -> 
                 )
             )
         x = [t / setting.unit for t in times]
-        change = run.mean(run.train - run.train[:, :1])
+        change = run.change("train")
         curves = (
             Curve("limit", x, [value - theory.train[0] for value in theory.train]),
             Curve("simulation", x, change[0].tolist(), change[1].tolist(), "points"),
@@ -123,8 +131,14 @@ def _slope(conditions: Conditions) -> Evidence:
     for size in scales:
         sizes = Sizes(size, size**2, size, Fraction(1, 2 * size**2))
         times = (0.1 * size,)
-        run = replicas_of(
-            "AE-LIMIT-3", sizes, times, replicas=_SLOPE_REPLICAS[conditions.effort], conditions=conditions
+        run = loss_replicas(
+            "AE-LIMIT-3",
+            sizes,
+            times,
+            replicas=_SLOPE_REPLICAS[conditions.effort],
+            seed=conditions.seed,
+            workers=conditions.workers,
+            store=conditions.store,
         )
         mean, stderr = run.mean(run.population)
         errors.append(abs(float(mean[0]) - limit("mean-field", sizes, times).population[0]))

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.claims.limits_measure import replicas_of
+from numerics.loss_replicas import loss_replicas
 from theory.autoencoder.sizes import Sizes
 from theory.limits.free import extrapolate, truncate
 from theory.limits.solution import Ratios
@@ -30,7 +30,15 @@ def _references(conditions: Conditions) -> Evidence:
             # without the target: σ²p = 10⁴, losses in units of its square, time in units of its inverse
             scale = Fraction(1) if target else _TARGET_SCALE
             sizes = Sizes(size, size, size, scale / size)
-            run = replicas_of("AE-LIMIT-5", sizes, (size / float(scale),), replicas=replicas, conditions=conditions)
+            run = loss_replicas(
+                "AE-LIMIT-5",
+                sizes,
+                (size / float(scale),),
+                replicas=replicas,
+                seed=conditions.seed,
+                workers=conditions.workers,
+                store=conditions.store,
+            )
             unit = float(scale) ** 2
             means.append([run.mean(values[:, 0] / unit) for values in (run.train, run.population)])
         for k, loss in enumerate(("train", "population")):

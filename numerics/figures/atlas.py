@@ -16,17 +16,21 @@ if TYPE_CHECKING:
 
 @styled()
 def draw_survey(survey: Survey) -> Figure:
-    """Both losses: lines from the face's limit, points with bars (two standard errors) from simulation."""
+    """Both losses: lines from the face's limit, points with bars (two standard errors) from simulation.
+
+    A point is the limit's initial value plus the mean change since: what draws of U(0) and X differ by at t = 0, often
+    more than the loss moves, is left out.
+    """
     fig = figure(5.6, 3.0)
     left, right = panels(fig, columns=2)
     setting, simulation = survey.setting, survey.simulation
     for axes, name, colour, marker in zip((left, right), ("train", "population"), colours(2), ("o", "s"), strict=True):
-        measured = getattr(simulation, name)
+        change, stderr = simulation.change(name)
         axes.plot(np.array(survey.limit.times) / setting.unit, getattr(survey.limit, name), color=colour, label="limit")
         axes.errorbar(
-            np.array(simulation.times) / setting.unit,
-            measured.mean,
-            yerr=2 * measured.stderr,
+            np.array(survey.times) / setting.unit,
+            getattr(survey.limit, name)[0] + change,
+            yerr=2 * stderr,
             color=colour,
             marker=marker,
             linestyle="none",

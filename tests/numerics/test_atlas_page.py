@@ -9,7 +9,7 @@ import pytest
 from numerics import atlas_page
 from numerics.atlas_page import Survey, atlas_html
 from numerics.atlas_sizes import SETTINGS
-from numerics.simulate import simulate
+from numerics.loss_replicas import loss_replicas
 from regimes.atlas import ATLAS
 from regimes.limit import limit
 
@@ -20,8 +20,8 @@ def html() -> str:
     for name in ("large-data", "R,P|p", "N|m"):
         setting = SETTINGS[name]
         times = setting.times(3)
-        simulation = simulate(setting.sizes, times, replicas=2, seed=0)
-        surveys.append(Survey(setting, limit(name, setting.sizes, times), simulation))
+        simulation = loss_replicas("atlas", setting.sizes, times, replicas=2, seed=0)
+        surveys.append(Survey(setting, limit(name, setting.sizes, times), simulation, times))
     return atlas_html(surveys)
 
 

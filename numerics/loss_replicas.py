@@ -1,4 +1,4 @@
-"""What the claims about limits measure: losses of simulated replicas, one row a replica."""
+"""Losses of simulated replicas, one row a replica, for what only differences within a replica show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from numerics.claims.ledger import Conditions
 from numerics.replicas import Experiment, Json, run_replicas
 from numerics.simulate import TOLERANCE, replica
 from theory.autoencoder.sizes import Sizes
@@ -23,15 +22,27 @@ class Replicas:
     train: FloatArray
     population: FloatArray
 
+    def change(self, loss: str) -> tuple[FloatArray, FloatArray]:
+        """Mean change of a loss since the first time, and its standard error: what the initial draw adds is gone."""
+        values = getattr(self, loss)
+        return self.mean(values - values[:, :1])
+
     def mean(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean over replicas (the first axis) and its standard error."""
         return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
-def replicas_of(
-    claim_id: str, sizes: Sizes, times: Sequence[float], *, replicas: int, conditions: Conditions
+def loss_replicas(
+    name: str,
+    sizes: Sizes,
+    times: Sequence[float],
+    *,
+    replicas: int,
+    seed: int,
+    workers: int = 1,
+    store: str | None = None,
 ) -> Replicas:
-    """Simulate under the claim's name, so that a killed run goes on from its store."""
+    """Gradient flow at η = 1 from ``replicas`` draws; a store keeps them under ``name`` and the sizes."""
     parameters: dict[str, Json] = {
         **sizes.to_json(),
         "times": [float(t) for t in times],
@@ -39,10 +50,10 @@ def replicas_of(
         "tolerance": TOLERANCE,
     }
     run = run_replicas(
-        Experiment(f"{claim_id} {sizes}", parameters, replica),
+        Experiment(f"{name} {sizes}", parameters, replica),
         replicas=replicas,
-        seed=conditions.seed,
-        workers=conditions.workers,
-        store=conditions.store,
+        seed=seed,
+        workers=workers,
+        store=store,
     )
     return Replicas(*(np.array([values[name] for values in run]) for name in ("train", "population")))
