@@ -93,6 +93,8 @@ def test_a_replica_does_not_depend_on_its_batch_or_the_threads() -> None:
     for a, b in zip(many.replicas, few.replicas, strict=False):
         assert a.end == b.end
         np.testing.assert_array_equal(a.path, b.path)
+    fixed = run_chains(SETTING, parse_start("0.3,0.2"), plan, replicas=40, seed=5)
+    assert len({run.end for run in fixed.replicas}) == 40
     full = [run_chains(SETTING, START, plan, replicas=4, seed=5, method="full", workers=w) for w in (1, 3)]
     np.testing.assert_array_equal(ends(full[0]), ends(full[1]))
 
