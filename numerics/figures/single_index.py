@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-_FINENESS = 81
+_FINENESS = 61
 _PALE, _DEEPER = "#DCEBF5", "#B5D5EA"
 _SHAPES = {"stable": ("o", "black"), "unstable": ("o", "white"), "saddle": ("D", "white"), "half-stable": ("s", "grey")}
 

@@ -84,6 +84,10 @@ def flow(
     from theory.times import parse_times
 
     _check_figure(figure)
+    if format is Format.latex:
+        raise InputError(
+            "format", given="latex", expected="text or json for a flow", remedy="single-index loss prints LaTeX"
+        )
     landscape = PopulationLoss(Link.parse(link), lam=lam, eta1=eta1, noise=noise)
     report = describe_flow(landscape, start=parse_overlaps(start), times=parse_times(times))
     console.warn(report.warnings)

@@ -96,7 +96,8 @@ def separatrices(loss: PopulationLoss, points: Sequence[FixedPoint]) -> tuple[Fl
     """Curves, each (N, 2), along which the flow runs into a saddle or a half-stable point: they bound the basins.
 
     Each is the flow followed backwards from near the point, along a decaying direction. Where Φ depends on m_1 alone,
-    the bounds are the lines m_1 = const through the points that are not stable.
+    the bounds are the lines m_1 = const through the points that are not stable. A curve that runs in along a zero rate,
+    into a half-stable point whose other rate grows, is not among them.
     """
     if loss.planar:
         lines = [p.m1 for p in points if not p.on_circle and p.stability != "stable"]

@@ -133,29 +133,32 @@ def destinations(
     has fallen to 10⁻⁸ of the typical one has arrived.
     """
     loss = replace(loss, quick=True)
-    x, y = (np.array(part, dtype=np.float64) for part in np.broadcast_arrays(m1, m2))
-    m = np.stack([x, y])
-    rising = np.ones(x.shape, dtype=bool)
+    x, y = np.broadcast_arrays(np.asarray(m1, dtype=np.float64), np.asarray(m2, dtype=np.float64))
+    ends = np.stack([x.ravel(), y.ravel()])
+    rising = np.ones(x.size, dtype=bool)
+    active = np.arange(x.size)
 
     def velocity(m: Floats) -> Floats:
         return -np.stack(loss.spherical_gradient(*into_disc(*m)))
 
     still = _STILL * _typical_speed(loss)
     for _ in range(steps):
+        m = ends[:, active]
         rate = velocity(m)
         moving = np.hypot(*rate) > still
         if not moving.any():
             break
+        active, m, rate = active[moving], m[:, moving], rate[:, moving]
         jacobian = _jacobian(velocity, m, rate)
         trace, difference = jacobian[0, 0] + jacobian[1, 1], jacobian[0, 0] - jacobian[1, 1]
         growth = (trace + np.sqrt(np.maximum(difference**2 + 4 * jacobian[0, 1] * jacobian[1, 0], 0))) / 2
-        h = np.minimum(_STEP / (np.hypot(*rate) + still), _GROWTH / np.maximum(growth, still)) * moving
+        h = np.minimum(_STEP / np.hypot(*rate), _GROWTH / np.maximum(growth, still))
         first = _solve(jacobian, _GAMMA * h, rate)
         second = _solve(jacobian, _GAMMA * h, velocity(m + h * first) - 2 * first)
         moved = np.stack(into_disc(*(m + h * (1.5 * first + 0.5 * second))))
-        rising &= moved[0] >= m[0] - 1e-9
-        m = moved
-    return m[0], m[1], rising
+        rising[active] &= moved[0] >= m[0] - 1e-9
+        ends[:, active] = moved
+    return ends[0].reshape(x.shape), ends[1].reshape(x.shape), rising.reshape(x.shape)
 
 
 def _jacobian(velocity: Callable[[Floats], Floats], m: Floats, rate: Floats) -> Floats:
