@@ -188,8 +188,10 @@ def _count(name: str, measured: int, rival: int, predicted: int = 0) -> Quantity
 
 
 def _described(found: LimitingPolytope) -> str:
+    shape = shape_of(found.polytope)
+    counted = "" if shape.startswith("f =") else f", f = {found.polytope.f_vector[:-1]}"
     return (
-        f"{shape_of(found.polytope)}, f-vector {found.polytope.f_vector}, dimension {found.polytope.dimension}, rates"
+        f"{shape}{counted}, dimension {found.polytope.dimension}, rates"
         f" {'; '.join(found.rates)}; hulls grow by {found.period} × the polytope every {found.period} derivatives"
         f" (checked from orders {', '.join(map(str, found.orders))})"
     )
