@@ -51,7 +51,7 @@ class AtlasEntry:
         """A scaling inside the cone, with every small ratio of the face of order 1/N (or smaller).
 
         >>> str(ATLAS["mean-field"].scaling)
-        'p = N^1, n = N^2, m = N^1, σ² = N^-2'
+        'p = N, n = N^2, m = N, σ² = N^(-2)'
         """
         triangle, segment = self.face.triangle, self.face.segment
         p = 2 if "p" in segment and len(segment) == 1 else 1
