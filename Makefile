@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# A plain path entry, so that a folder of the same name beside a script does not hide the packages.
+EDITABLE := --config-settings editable_mode=compat --editable
 
 .PHONY: demo test clean
 
@@ -21,9 +23,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet $(EDITABLE) .
 	touch $@
 
 $(VENV)/installed-test: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet $(EDITABLE) '.[test]'
 	touch $@ $(VENV)/installed
