@@ -26,8 +26,8 @@ def verdict_counts(results: Sequence[Result]) -> str:
 
 def _summary(results: Sequence[Result], conditions: Conditions) -> str:
     rows = "".join(
-        f'<tr><th scope="row"><a href="#{r.claim.id}">{r.claim.id}</a></th><td>{escape(r.claim.statement)}</td>'
-        f"<td>{escape(r.claim.source)}</td><td>{_mark(r.verdict)}</td>"
+        f'<tr><th scope="row"><a href="#{r.claim.id}">{r.claim.id}</a></th><td>{_mark(r.verdict)}</td>'
+        f"<td>{escape(r.claim.statement)}</td><td>{escape(r.claim.source)}</td>"
         f'<td class="number">{r.seconds:.1f} s</td></tr>'
         for r in results
     )
@@ -36,7 +36,7 @@ def _summary(results: Sequence[Result], conditions: Conditions) -> str:
         "<p>A claim holds when every measurement agrees with its prediction within the allowance stated before the run "
         f"plus {STANDARD_ERRORS:g} standard errors, and would not have agreed with the rival beside it. "
         "A measurement that cannot tell the two apart is blind, and counts as failed.</p>"
-        f"{_table('Summary', ('Claim', 'Statement', 'Source', 'Verdict', 'Time'), rows)}"
+        f"{_table('Summary', ('Claim', 'Verdict', 'Statement', 'Source', 'Time'), rows)}"
     )
 
 
@@ -75,13 +75,13 @@ def _quantities(quantities: Sequence[Quantity]) -> str:
     if not quantities:
         return ""
     rows = "".join(
-        f'<tr><th scope="row">{escape(q.name)}</th>'
+        f'<tr><th scope="row">{escape(q.name)}</th><td>{_mark(q.verdict)}</td>'
         f'<td class="number">{_SIGNS[q.relation]} {q.predicted:.5g}</td>'
         f'<td class="number">{q.measured:.5g} ± {q.stderr:.2g}</td><td class="number">{q.allowance:.2g}</td>'
-        f"<td>{q.rival:.5g} ({escape(q.rival_name)})</td><td>{_mark(q.verdict)}</td></tr>"
+        f"<td>{q.rival:.5g} ({escape(q.rival_name)})</td></tr>"
         for q in quantities
     )
-    heads = ("Quantity", "Predicted", "Measured ± s.e.", "Allowance", "Rival", "Verdict")
+    heads = ("Quantity", "Verdict", "Predicted", "Measured ± s.e.", "Allowance", "Rival")
     return _table("Measurements", heads, rows)
 
 
