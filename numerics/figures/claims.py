@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,15 +18,18 @@ _LINES = ("-", "--", "-.", ":")
 
 @styled()
 def draw_plot(plot: Plot) -> Figure:
-    """A figure of the curves of ``plot``; a label that occurs twice (line and points) keeps its colour."""
+    """A figure of the curves of ``plot``; where a line and points share a label they share a colour, and say which."""
     fig = figure(5.6, 3.4)
     (axes,) = panels(fig)
     labels = list(dict.fromkeys(curve.label for curve in plot.curves))
     colour = dict(zip(labels, colours(len(labels)), strict=True))
+    shared = Counter(curve.label for curve in plot.curves)
     for curve in plot.curves:
         k = labels.index(curve.label)
+        kind = "theory" if curve.kind == "line" else "measured"
+        label = f"{curve.label}: {kind}" if shared[curve.label] > 1 else curve.label
         if curve.kind == "line":
-            axes.plot(curve.x, curve.y, _LINES[k % len(_LINES)], color=colour[curve.label], label=curve.label)
+            axes.plot(curve.x, curve.y, _LINES[k % len(_LINES)], color=colour[curve.label], label=label)
         else:
             bars = None if curve.yerr is None else np.asarray(curve.yerr, dtype=float)
             axes.errorbar(
@@ -34,7 +38,7 @@ def draw_plot(plot: Plot) -> Figure:
                 yerr=bars,
                 fmt=MARKERS[k % len(MARKERS)],
                 color=colour[curve.label],
-                label=curve.label,
+                label=label,
                 linestyle="none",
             )
     axes.set_xscale(plot.xscale)
