@@ -13,7 +13,7 @@ from numerics.replicas import Experiment, Failure, Outcome, run_one
 from numerics.threads import pin_one_thread
 from theory.errors import InputError
 
-_CONNECT_SECONDS = 10
+_CONNECT_SECONDS = 30  # a scheduler on a busy machine
 _RESUME = "finished replicas are in the --store if one was given: repeat the command to go on"
 
 

@@ -17,7 +17,7 @@ def one_thread() -> Iterator[None]:
     """
     from threadpoolctl import threadpool_limits
 
-    _load_pools()
+    load_pools()
     with threadpool_limits(limits=1):
         yield
 
@@ -26,10 +26,10 @@ def pin_one_thread() -> None:
     """Set the pools of this process to one thread for good: for worker processes, where tasks may share a process."""
     from threadpoolctl import threadpool_limits
 
-    _load_pools()
+    load_pools()
     threadpool_limits(limits=1)
 
 
-def _load_pools() -> None:
+def load_pools() -> None:
     """Load the libraries whose pools are to be limited: one loaded later would start with all its threads."""
     import scipy.linalg  # noqa: F401

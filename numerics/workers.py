@@ -16,7 +16,7 @@ from typing import Any
 
 from numerics.provenance import environment
 from numerics.replicas import Experiment, Failure, Outcome, run_one
-from numerics.threads import pin_one_thread
+from numerics.threads import load_pools, pin_one_thread
 
 TRIES = 3
 """How often a replica may take its own worker down before it is given up as lost."""
@@ -84,25 +84,26 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Worker processes that stop at once when the body fails or is interrupted, or when this process is killed."""
     # Forked workers know functions of notebooks and scripts, and start in milliseconds; elsewhere the platform decides.
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    stop = context.Event()
+    load_pools()  # once, for all that are forked
+    stop = context.RawValue("b", False)  # not an Event: one killed as it looks would leave its lock to nobody
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(stop, os.getpid()))
     try:
         yield pool
     except BaseException:
-        stop.set()
+        stop.value = True
         raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _start(stop: Any, parent: int) -> None:
-    """In a new worker: leave Ctrl-C to the parent, use one thread, and watch for the end of the parent."""
+    """In a new worker: leave Ctrl-C to the parent, watch for the end of the parent, and use one thread."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pin_one_thread()
     threading.Thread(target=_watch, args=(stop, parent), daemon=True).start()
+    pin_one_thread()
 
 
 def _watch(stop: Any, parent: int) -> None:
-    while not stop.is_set() and os.getppid() == parent:
+    while not stop.value and os.getppid() == parent:
         time.sleep(_POLL_SECONDS)
     os._exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -18,53 +19,77 @@ from tests.numerics.runs.experiments import killer, normals, odd, tiny
 from theory.errors import InputError
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 ROOT = Path(__file__).parents[3]
 SEED = 2
+PATIENCE = 300.0
+"""Seconds until something that should come is given up: only a hang takes so long."""
+
+
+class Cluster:
+    """A scheduler and one worker with two threads, as processes that import this project; again once it was killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._processes = list[subprocess.Popen[bytes]]()
+        self._address = ""
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler listens; it is started where none runs."""
+        if not self._processes or self._processes[0].poll() is not None:
+            self.kill()
+            self._address = self._start()
+        return self._address
+
+    def kill_scheduler(self) -> None:
+        self._processes[0].kill()
+
+    def kill(self) -> None:
+        """End all at once: nothing they could still do is wanted, and on a busy machine they would take their time."""
+        for process in self._processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with the processes that a worker starts
+            process.wait()
+        self._processes.clear()
+
+    def _start(self) -> str:
+        described = self._folder / "scheduler.json"
+        described.unlink(missing_ok=True)
+        self._run(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(described)
+        )
+        self._run("worker", "--scheduler-file", str(described), "--nthreads", "2", "--no-dashboard")
+        deadline = time.monotonic() + PATIENCE
+        while not described.exists():
+            assert time.monotonic() < deadline, "no scheduler came"
+            time.sleep(0.05)
+        with distributed.Client(scheduler_file=str(described), set_as_default=False, timeout=PATIENCE) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
+            address: str = client.scheduler.address
+            return address
+
+    def _run(self, kind: str, *options: str) -> None:
+        command = [sys.executable, "-m", "dask", kind, *options]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with (self._folder / f"{kind}.log").open("ab") as log:
+            self._processes.append(
+                subprocess.Popen(
+                    command, cwd=self._folder, env=environment, stdout=log, stderr=log, start_new_session=True
+                )
+            )
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A scheduler and two workers with two threads each, as processes that import this project."""
-    with _cluster(tmp_path_factory.mktemp("cluster"), workers=2) as (found, _):
-        yield found
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.kill()
 
 
-class _cluster:  # noqa: N801 (used as a function)
-    def __init__(self, folder: Path, *, workers: int) -> None:
-        self.folder, self.workers, self.processes = folder, workers, list[subprocess.Popen[bytes]]()
-
-    def __enter__(self) -> tuple[str, subprocess.Popen[bytes]]:
-        described = self.folder / "scheduler.json"
-        scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(described)
-        )
-        for _ in range(self.workers):
-            self._start("worker", "--scheduler-file", str(described), "--nthreads", "2", "--no-dashboard")
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            if described.exists():
-                with distributed.Client(scheduler_file=str(described), set_as_default=False) as client:
-                    client.wait_for_workers(self.workers, timeout=60)
-                    address: str = client.scheduler.address
-                    return address, scheduler
-            time.sleep(0.05)
-        raise AssertionError("no cluster within a minute")
-
-    def __exit__(self, *_: object) -> None:
-        for process in self.processes:
-            process.terminate()
-        for process in self.processes:
-            process.wait(30)
-
-    def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dask", kind, *options]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        log = (self.folder / f"{kind}-{len(self.processes)}.log").open("wb")
-        process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
-        log.close()
-        self.processes.append(process)
-        return process
+@pytest.fixture
+def address(cluster: Cluster) -> str:
+    return cluster.address
 
 
 def test_a_cluster_gives_the_same_bits_and_fills_the_store(address: str, tmp_path: Path) -> None:
@@ -101,16 +126,15 @@ def test_a_worker_that_dies_is_replaced(address: str, tmp_path: Path) -> None:
     assert not (tmp_path / "kill").exists()
 
 
-def test_a_lost_scheduler_loses_replicas_in_flight_only(tmp_path: Path) -> None:
+def test_a_lost_scheduler_loses_replicas_in_flight_only(cluster: Cluster, tmp_path: Path) -> None:
     path, experiment = tmp_path / "run.db", tiny(size=8, sleep=0.05)
-    with _cluster(tmp_path, workers=1) as (address, scheduler):
 
-        def lose(finished: int, _: int) -> None:
-            if finished == 6:
-                os.kill(scheduler.pid, signal.SIGKILL)
+    def lose(finished: int, _: int) -> None:
+        if finished == 6:
+            cluster.kill_scheduler()
 
-        with pytest.raises(InputError, match="scheduler that stays"):
-            run_replicas(experiment, replicas=200, seed=SEED, store=path, dask=address, progress=lose)
+    with pytest.raises(InputError, match="scheduler that stays"):
+        run_replicas(experiment, replicas=200, seed=SEED, store=path, dask=cluster.address, progress=lose)
     with Store.open(path) as store:
         assert 6 <= store.verify() < 200
     resumed = run_replicas(experiment, replicas=20, seed=SEED, store=path)
