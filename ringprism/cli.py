@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from importlib import metadata
 from typing import Annotated, NoReturn
@@ -55,24 +57,52 @@ app.add_typer(single_index)
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line. Exit codes: 0 done, 1 a claim failed, 2 bad input, 130 interrupted."""
+    """Run the command line. Exit codes: 0 done, 1 a claim failed, 2 bad input, 130 interrupted, 141 nobody reads on."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters shows question marks
     try:
         code = app(args=arguments, standalone_mode=False)
+        sys.stdout.flush()
         if code == INTERRUPTED:  # typer's own reading of Ctrl-C
             raise KeyboardInterrupt
     except RingprismError as error:
         _fail(str(error), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted; what was finished is kept", INTERRUPTED)
+        _fail(f"interrupted{_kept(sys.argv[1:] if arguments is None else arguments)}", INTERRUPTED)
+    except SystemExit:  # typer's own reading of a pipe that was closed
+        sys.exit(BROKEN_PIPE)
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(BROKEN_PIPE)
+    except OSError as error:
+        _drop_output()
+        _fail(f"output: {error.strerror or error}; free some space or write elsewhere", BAD_INPUT)
     except Exception as error:
         usage = getattr(error, "format_message", None)
         if usage is None:
             raise
-        _fail(f"{usage()} See ringprism --help.", BAD_INPUT)
+        message = usage()
+        if message.startswith("Usage:"):  # a group of commands without a command
+            print(message)
+            sys.exit(0)
+        _fail(f"{message} See ringprism --help.", BAD_INPUT)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _drop_output() -> None:
+    """Let the interpreter's last flush go nowhere, instead of failing once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _kept(arguments: list[str]) -> str:
+    """What is left of an interrupted run: finished replicas, where they went to a store."""
+    stored = any(argument.partition("=")[0] == "--store" for argument in arguments)
+    return "; what was finished is kept" if stored else ""
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ringprism.options import Format
+from ringprism.options import Format, PlainFormat
 
 if TYPE_CHECKING:
     from numerics.replicas import Progress
 
 
-def emit(result: Any, format: Format) -> None:
+def emit(result: Any, format: Format | PlainFormat) -> None:
     """Print a result by its own ``to_text``, ``to_json`` or ``to_latex``."""
-    if format is Format.json:
-        print(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False))
+    if format.value == Format.json.value:
+        print(json.dumps(result.to_json(), allow_nan=False))
     elif format is Format.latex:
         print(result.to_latex())
     else:

@@ -18,7 +18,10 @@ def time_grid(times: Iterable[float]) -> tuple[float, ...]:
     >>> time_grid([0, 0.5, 2])
     (0.0, 0.5, 2.0)
     """
-    grid = tuple(float(t) for t in times)
+    try:
+        grid = tuple(float(t) for t in times)
+    except (TypeError, ValueError) as error:
+        raise InputError("times", given=times, expected="a sequence of numbers", remedy="give [0, 1, 2.5]") from error
     if not grid:
         raise InputError("times", given=list(grid), expected="at least one time", remedy=_REMEDY)
     for earlier, later in zip((-math.inf, *grid), grid, strict=False):

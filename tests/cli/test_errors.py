@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -28,3 +31,36 @@ def test_bad_input(run: Run, arguments: list[str], named: str) -> None:
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert named in err
+
+
+def test_a_group_alone_shows_its_help(run: Run) -> None:
+    for group in ("sgd", "single-index", "store"):
+        code, out, err = run(group)
+        assert (code, err) == (0, "")
+        assert out.startswith("Usage:")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_gets_an_answer(encoding: str) -> None:
+    for arguments in (["classify", "--p", "1", "--n", "1", "--m", "1", "--sigma2", "-1"], ["--help"], ["nonsense"]):
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        done = subprocess.run([sys.executable, "-m", "ringprism", *arguments], env=environment, capture_output=True)
+        assert done.returncode in (0, 2)
+        assert b"Traceback" not in done.stderr
+
+
+def test_json_is_ascii(run: Run) -> None:
+    sizes = ["--sizes", "p=2,n=20,m=2,sigma2=1", "--times", "0"]
+    _, out, _ = run("limit", "--face", "mean-field", *sizes, "--format", "json")
+    assert out.isascii()
+
+
+def test_a_full_disk_and_a_closed_pipe_end_quietly() -> None:
+    command = f"{sys.executable} -m ringprism claims --list"
+    full = subprocess.run(f"{command} > /dev/full", shell=True, capture_output=True, text=True)
+    assert full.returncode == 2
+    assert full.stderr.startswith("error: output: ")
+    assert full.stderr.count("\n") == 1
+    closed = subprocess.run(["bash", "-c", f"set -o pipefail; {command} | true"], capture_output=True, text=True)
+    assert closed.returncode in (0, 141)
+    assert closed.stderr == ""

@@ -47,6 +47,8 @@ class Sizes:
     def parse(cls, text: str) -> Sizes:
         """Read ``p=…,n=…,m=…,sigma2=…`` in any order; ``sigma2`` may be a decimal or a ratio such as ``1/200``."""
         example = "give for example p=200,n=100,m=400,sigma2=1/200"
+        if not isinstance(text, str):
+            raise InputError("sizes", given=text, expected="text", remedy=example)
         given: dict[str, str] = {}
         for item in text.split(","):
             name, equals, value = (part.strip() for part in item.partition("="))
@@ -70,7 +72,10 @@ class Sizes:
 def _whole(name: str, text: str) -> int:
     if not re.fullmatch(r"\+?\d{1,20}", text):
         raise InputError(
-            f"size {name}", given=text, expected="a positive whole number", remedy=f"give for example {name}=200"
+            f"size {name}",
+            given=text,
+            expected=f"a whole number from 1 to {LARGEST_SIZE:.0e}",
+            remedy=f"give for example {name}=200",
         )
     return int(text)
 
@@ -97,6 +102,6 @@ def _variance(value: Fraction | int | float) -> Fraction:
         ) from error
     if not 0 < exact <= 10**12:
         raise InputError(
-            "size sigma2", given=value, expected="a positive number up to 1e12", remedy="give for example sigma2=1/200"
+            "size sigma2", given=f"{float(exact):g}", expected="above 0 and up to 1e12", remedy="give sigma2=1/200"
         )
     return exact

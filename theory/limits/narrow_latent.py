@@ -52,7 +52,7 @@ def _solve(ratios: Ratios, times: FloatArray, *, target: bool, nodes: int, toler
         return [-4 * mean(tilt) * g**2, -2 * g]
 
     T = ratios.per_m * times
-    end = max(float(T[-1]), 1e-300)
+    end = max(float(T[-1]), 1e-12)  # at no time at all the solver would search for a first step for ever
     run = solve_ivp(
         slope, (0.0, end), [ratios.a_p, 0.0], method="LSODA", t_eval=T, rtol=tolerance, atol=tolerance * 1e-4
     )

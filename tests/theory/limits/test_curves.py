@@ -172,3 +172,12 @@ def test_turning_rate_zero_is_a_removable_singularity() -> None:
     below, at, above = (SOLVED["R,P|p"].curves(Ratios.of(s, 1.0), np.array([0.0, 5.0])) for s in sizes)
     assert at.population[1] == pytest.approx((below.population[1] + above.population[1]) / 2, abs=1e-12)
     assert at.population[1] < at.population[0] - 0.01
+
+
+@pytest.mark.parametrize("face", SOLVED)
+def test_time_zero_alone_is_answered(face: str) -> None:
+    ratios = Ratios.of(Sizes(1000, 10, 1200, Fraction(1, 1000)), 1.0)
+    alone = SOLVED[face].curves(ratios, np.array([0.0]))
+    with_more = SOLVED[face].curves(ratios, np.array([0.0, 1.0]))
+    assert alone.train[0] == pytest.approx(with_more.train[0], rel=1e-9)
+    assert alone.population[0] == pytest.approx(with_more.population[0], rel=1e-9)
