@@ -7,18 +7,44 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from regimes.atlas import ATLAS
 from regimes.faces import Face, parse_face
 from theory.autoencoder.sizes import Sizes
-from theory.errors import InputError
+from theory.errors import InputError, ReachError
 from theory.limits.correction import ORDER, correction
 from theory.limits.free import algebra_curves
-from theory.limits.solution import LimitSolution, Ratios
+from theory.limits.solution import Curves, FloatArray, LimitSolution, Ratios
 from theory.times import time_grid
 
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class LimitFormula:
+    """A face's limit solution as a formula, which no sizes or times are needed for.
+
+    >>> print(LimitFormula.parse("R,N|m").to_latex().splitlines()[1])
+    \\hat{L}(t) &= \\frac{1}{2}(1-\\mu)^2 \\\\
+    """
+
+    face: Face
+
+    @classmethod
+    def parse(cls, face: str) -> LimitFormula:
+        """Of the face with this name or vertex set. Raises ``InputError`` for anything else."""
+        return cls(parse_face(face))
+
+    def to_latex(self) -> str:
+        """The formula, its definitions, and its behaviour at large times."""
+        formula = ATLAS[self.face.name].limit.formula
+        rows = [
+            rf"\hat{{L}}(t) &= {formula.train}",
+            rf"L(t) &= {formula.population}",
+            *(rf"& {line}" for line in formula.where),
+            rf"t \to \infty:\quad & {formula.large_time}",
+        ]
+        return "\n".join((r"\begin{aligned}", *(rf"{row} \\" for row in rows), r"\end{aligned}"))
 
 
 @dataclass(frozen=True)
@@ -62,22 +88,15 @@ class LimitCurves:
             f"face    {self.face.name} ({self.face.vertex_set}), {self.sizes}, η={self.eta:g}",
             f"method  {self.method}",
             "",
-            f"{'time':>12}  {'train':>14}  {'population':>14}  {'error':>8}",
+            f"{'time':>12}  {'train':>14}  {'population':>14}  {'numerical error':>15}",
         ]
         rows = zip(self.times, self.train, self.population, self.error_estimate, strict=True)
-        lines += [f"{t:>12.6g}  {a:>14.9g}  {b:>14.9g}  {e:>8.1e}" for t, a, b, e in rows]
+        lines += [f"{t:>12.6g}  {a:>14.9g}  {b:>14.9g}  {e:>15.1e}" for t, a, b, e in rows]
         return "\n".join(lines)
 
     def to_latex(self) -> str:
         """The formula, its definitions, and its behaviour at large times."""
-        formula = self.solution.formula
-        rows = [
-            rf"\hat{{L}}(t) &= {formula.train}",
-            rf"L(t) &= {formula.population}",
-            *(rf"& {line}" for line in formula.where),
-            rf"t \to \infty:\quad & {formula.large_time}",
-        ]
-        return "\n".join((r"\begin{aligned}", *(rf"{row} \\" for row in rows), r"\end{aligned}"))
+        return LimitFormula(self.face).to_latex()
 
 
 def limit(
@@ -115,17 +134,33 @@ def limit(
     if solution.kind == "free-product algebra":
         curves, used = algebra_curves(ratios, at, target=solution.has_target, degree=degree, progress=progress)
         method = f"{method}, up to {used}"
+
+        def elsewhere(grid: FloatArray) -> Curves:
+            return algebra_curves(ratios, grid, target=solution.has_target, degree=used)[0]
     elif degree is not None:
         raise InputError(
             "degree", given=degree, expected="none on this face", remedy="only free and interior have words to truncate"
         )
     else:
         curves = solution.curves(ratios, at)
+
+        def elsewhere(grid: FloatArray) -> Curves:
+            return solution.curves(ratios, grid)
+
     train, population, error = curves
     if corrected:
         scaling = ATLAS[place.name].scaling
         weights = dict(zip(("p", "n", "m", "sigma2"), scaling.exponents, strict=True))
-        change = correction(sizes, at, curves, eta=eta, weights=weights, target=solution.has_target, progress=progress)
+        change = correction(
+            sizes,
+            at,
+            curves,
+            at=elsewhere,
+            eta=eta,
+            weights=weights,
+            target=solution.has_target,
+            progress=progress,
+        )
         half = 0.0 if solution.has_target else 0.5
         train, population, error = (
             train + change.train + half,
@@ -146,5 +181,24 @@ def limit(
     )
 
 
-def _floats(values: npt.NDArray[np.float64]) -> tuple[float, ...]:
+def refine(curves: LimitCurves, *, count: int = 201) -> LimitCurves:
+    """The same curves on a fine grid from the first to the last of their times, these among them, for drawing.
+
+    Where that would be dear (``free`` and ``interior``), or a correction cannot vouch for a time in between, they are
+    given back as they are.
+
+    >>> coarse = limit("R,N|m", Sizes.parse("p=100,n=1000,m=10000,sigma2=1/2000"), [0, 25])
+    >>> len(refine(coarse, count=11).times)
+    11
+    """
+    if curves.solution.kind == "free-product algebra":
+        return curves
+    grid = np.union1d(curves.times, np.linspace(curves.times[0], curves.times[-1], count))
+    try:
+        return limit(curves.face, curves.sizes, grid, eta=curves.eta, corrected=curves.corrected)
+    except ReachError:
+        return curves
+
+
+def _floats(values: FloatArray) -> tuple[float, ...]:
     return tuple(float(value) for value in values)

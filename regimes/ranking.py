@@ -28,6 +28,8 @@ CLOSE = 0.05
 
 SMALL_SIZE = 10
 FAR = 0.2
+WRONG = 0.1
+"""A face that misses more than this share, and more than twice what the best one misses, is the wrong one."""
 _LOSSES: tuple[LossName, ...] = ("train", "population")
 
 
@@ -111,7 +113,25 @@ class Ranking:
         lines += ["", "face           misses of the early change, as a share"]
         for ranked in self.faces:
             lines.append(f"{ranked.face.name:<14} {ranked.distance:<8.2g}{'  ties' * ranked.tied}".rstrip())
+        if self.faces[1].tied:
+            lines.append(f"ties: misses at most {_percent(CLOSE)}, close enough; the first is the simplest of these")
         return "\n".join(lines)
+
+    def wrong(self, face: Face) -> tuple[str, ...]:
+        """A warning where ``face`` describes these sizes clearly worse than the best face; else nothing.
+
+        >>> from regimes.faces import parse_face
+        >>> sizes = Sizes.parse("p=80,n=8000,m=120,sigma2=1/40000")
+        >>> rank_faces(sizes).wrong(parse_face("large-data"))[0].partition(",")[0]
+        'at these sizes large-data misses 43 % of the early change'
+        """
+        missed = {ranked.face: ranked.distance for ranked in self.faces}
+        if missed[face] <= max(WRONG, 2 * missed[self.best]):
+            return ()
+        return (
+            f"at these sizes {face.name} misses {_percent(missed[face])} of the early change, {self.best.name} "
+            f"{_percent(missed[self.best])} (see classify --sizes)",
+        )
 
     def to_latex(self) -> str:
         """The ranking as a table."""
@@ -182,6 +202,10 @@ def _coefficients(loss: LossName) -> tuple[Laurent, ...]:
 
 def _monomial(point: tuple[Fraction, ...], exponents: tuple[int, ...]) -> Fraction:
     return prod((x**e for x, e in zip(point, exponents, strict=True)), start=Fraction(1))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"
 
 
 def _warnings(sizes: Sizes, best: RankedFace) -> list[str]:

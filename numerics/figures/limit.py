@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from numerics.figures.style import colours, figure, panels, styled
 
 if TYPE_CHECKING:
@@ -13,13 +15,26 @@ if TYPE_CHECKING:
 
 
 @styled()
-def draw_limit(curves: LimitCurves) -> Figure:
-    """Train and population loss as lines, the time in units of the learning rate as given."""
+def draw_limit(curves: LimitCurves, fine: LimitCurves | None = None) -> Figure:
+    """Train and population loss as lines, with marks at the times of ``curves``, η as given.
+
+    ``fine`` holds the same curves on a finer grid (``regimes.limit.refine``), which the lines follow.
+    """
+    lines = curves if fine is None else fine
     fig = figure()
     (axes,) = panels(fig)
     train, population = colours(2)
-    axes.plot(curves.times, curves.train, color=train, marker="o", label="train")
-    axes.plot(curves.times, curves.population, color=population, marker="s", linestyle="--", label="population")
+    for name, colour, marker, style in (("train", train, "o", "-"), ("population", population, "s", "--")):
+        marks = np.searchsorted(lines.times, curves.times).tolist()
+        axes.plot(
+            lines.times,
+            getattr(lines, name),
+            color=colour,
+            marker=marker,
+            markevery=marks,
+            linestyle=style,
+            label=name,
+        )
     axes.set_xlabel("time t")
     axes.set_ylabel("loss")
     axes.set_title(f"{curves.face.name}: {curves.sizes}, η={curves.eta:g}")

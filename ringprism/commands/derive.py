@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from ringprism import console
 from ringprism.options import Format, FormatOption, WorkersOption
+from theory.errors import InputError
 
 
 class LossChoice(StrEnum):
@@ -20,7 +22,7 @@ class LossChoice(StrEnum):
 
 def derive(
     loss: Annotated[LossChoice, typer.Option("--loss", help="Which loss.")],
-    order: Annotated[int, typer.Option("--order", help="Highest order s of the coefficients.", metavar="S")],
+    order: Annotated[str, typer.Option("--order", help="Highest order s of the coefficients.", metavar="S")],
     planar: Annotated[
         bool, typer.Option("--planar", help="Only what planar pairings give: the leading order.")
     ] = False,
@@ -47,10 +49,16 @@ def derive(
     kept = SeriesCache(cache_folder(), afresh, lambda line: console.warn([line]))
     series = derive_series(
         loss.value,
-        order=order,
+        order=_whole(order),
         planar=planar,
         face=face,
         force=force,
         source=afresh if no_cache else kept,
     )
     console.emit(series, format)
+
+
+def _whole(text: str) -> int:
+    if not re.fullmatch(r"\s*[+-]?\d{1,100}\s*", text, re.ASCII):
+        raise InputError("--order", given=text, expected="a whole number from 0", remedy="ask for --order 6")
+    return int(text)

@@ -7,16 +7,19 @@ from typing import Annotated
 
 import typer
 
-from ringprism.console import emit, progress_bar
+from ringprism.console import emit, progress_bar, warn
 from ringprism.options import Format, FormatOption
+from theory.errors import InputError
 
 
 def limit(
     face: Annotated[
         str, typer.Option("--face", help="interior, large-data, … or a vertex set such as R,N|m.", metavar="FACE")
     ],
-    sizes: Annotated[str, typer.Option("--sizes", help="p=200,n=100,m=400,sigma2=1/200.", metavar="SIZES")],
-    times: Annotated[str, typer.Option("--times", help="Increasing times: 0,1,2.", metavar="TIMES")],
+    sizes: Annotated[
+        str | None, typer.Option("--sizes", help="p=200,n=100,m=400,sigma2=1/200.", metavar="SIZES")
+    ] = None,
+    times: Annotated[str | None, typer.Option("--times", help="Increasing times: 0,1,2.", metavar="TIMES")] = None,
     eta: Annotated[float, typer.Option("--eta", help="Learning rate.")] = 1.0,
     corrected: Annotated[bool, typer.Option("--corrected", help="Add the first 1/N term, resummed.")] = False,
     degree: Annotated[
@@ -28,25 +31,41 @@ def limit(
     ] = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """Evaluate the limit solution of a face at given sizes and times; latex prints its formula."""
+    """Evaluate the limit solution of a face at given sizes and times; latex prints its formula and needs neither."""
     from numerics.figures.limit import draw_limit
     from numerics.figures.style import figure_path, save
+    from regimes.limit import LimitFormula, refine
     from regimes.limit import limit as evaluate
+    from regimes.ranking import rank_faces
     from theory.autoencoder.sizes import Sizes
     from theory.times import parse_times
 
+    if sizes is None and times is None and format is Format.latex and figure is None:
+        emit(LimitFormula.parse(face), format)
+        return
+    size_vector = Sizes.parse(_given("--sizes", sizes, "--sizes p=200,n=100,m=400,sigma2=1/200"))
+    grid = parse_times(_given("--times", times, "--times 0,1,2"))
     if figure is not None:
         figure_path(figure)
     with progress_bar("degrees of words") as progress:
         curves = evaluate(
             face,
-            Sizes.parse(sizes),
-            parse_times(times),
+            size_vector,
+            grid,
             eta=eta,
             corrected=corrected,
             degree=degree,
             progress=progress,
         )
     if figure is not None:
-        save(draw_limit(curves), figure)
+        save(draw_limit(curves, refine(curves)), figure)
+    warn(rank_faces(size_vector).wrong(curves.face))
     emit(curves, format)
+
+
+def _given(option: str, value: str | None, example: str) -> str:
+    if value is None:
+        raise InputError(
+            "limit", given=f"no {option}", expected="--sizes and --times", remedy=f"give for example {example}"
+        )
+    return value

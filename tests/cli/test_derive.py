@@ -73,7 +73,8 @@ def test_planar_is_less(run: Run) -> None:
         (("--loss", "train", "--order", "99999999999999999999"), ("order", "years", "--force")),
         (("--loss", "train", "--order", "2", "--face", "cube"), ("face", "cube", "21 faces")),
         (("--loss", "test", "--order", "2"), ("test", "train")),
-        (("--loss", "train", "--order", "two"), ("--order", "integer")),
+        (("--loss", "train", "--order", "two"), ("--order", "got 'two'", "whole number from 0")),
+        (("--loss", "train", "--order", "2.5"), ("--order", "got '2.5'")),
         (("--loss", "train"), ("--order",)),
     ],
 )

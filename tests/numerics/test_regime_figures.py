@@ -9,13 +9,16 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from numerics.figures.limit import draw_limit
 from numerics.figures.prism import barycentre, draw_face_lattice, draw_prism
 from numerics.figures.rings import contracted_names, draw_merge, draw_pairing, draw_ring
 from numerics.figures.style import save
 from regimes.faces import FACES
+from regimes.limit import limit, refine
 from regimes.prism import VERTICES
 from regimes.scaling import Scaling, representative
 from theory.autoencoder.model import AUTOENCODER
+from theory.autoencoder.sizes import Sizes
 from theory.engine.pairings import pairings
 from theory.errors import InputError
 
@@ -51,6 +54,20 @@ def test_every_vertex_and_rate_is_labelled() -> None:
 def test_extreme_exponents_do_not_overflow(tmp_path: Path) -> None:
     save(draw_prism(Scaling(10**6, 1, "-999999/7", 10**9)), tmp_path / "far.png")
     assert np.isclose(sum(barycentre({"R|m": 1e-300, "P|p": 3e-300}).values()), 1.0)
+
+
+def test_a_limit_is_drawn_smoothly_with_marks_at_the_times_asked_for() -> None:
+    sizes = Sizes.parse("p=80,n=8000,m=120,sigma2=1/40000")
+    curves = limit("mean-field", sizes, [0.0, 20.0, 80.0])
+    (axes,) = draw_limit(curves, refine(curves)).axes
+    for line, name in zip(axes.lines, ("train", "population"), strict=True):
+        x, y = np.array(line.get_xdata()), np.array(line.get_ydata())
+        assert x.size > 200
+        marked = line.get_markevery()
+        assert x[marked].tolist() == [0, 20, 80]  # type: ignore[index]
+        assert y[marked] == pytest.approx(getattr(curves, name), rel=1e-9)  # type: ignore[index]
+    dear = limit("free", Sizes.parse("p=9,n=9,m=9,sigma2=1"), [0.0, 0.1], degree=4)
+    assert refine(dear) is dear
 
 
 def test_rings_merges_and_pairings_are_written(tmp_path: Path) -> None:

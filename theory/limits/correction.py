@@ -10,12 +10,14 @@ from it, threefold, the error estimate. A spurious pole of one approximant moves
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import mpmath as mp
 import numpy as np
+import numpy.typing as npt
 
 from theory.autoencoder.sizes import Sizes
 from theory.engine.laurent import Laurent
@@ -23,11 +25,16 @@ from theory.errors import ReachError
 from theory.limits.exact import exact_coefficients
 from theory.limits.solution import Curves, FloatArray, Loss
 
+At = Callable[[FloatArray], Curves]
+BoolArray = npt.NDArray[np.bool_]
+
 ORDER = 7
 _SHAPES = ((3, 3), (3, 4), (4, 3), (2, 5), (5, 2), (2, 4), (4, 2))
 _SHAPES_RATIONAL = _SHAPES[:3]
 _MOST_SPREAD = 0.5
 _DIGITS = 60
+_PROBES = np.geomspace(1e-3, 1.0, 161)
+"""Where, in units of the first time that fails, the latest time that can be vouched for is looked for."""
 
 
 class Correction(NamedTuple):
@@ -139,6 +146,7 @@ def correction(
     times: FloatArray,
     limit: Curves,
     *,
+    at: At,
     eta: float,
     weights: Mapping[str, Fraction],
     target: bool,
@@ -146,34 +154,82 @@ def correction(
 ) -> Correction:
     """The first 1/N correction at actual sizes, to be added to ``limit``, the curves of the face of ``weights``.
 
+    ``at`` evaluates the same curves at other times. It is called only where the correction cannot vouch for some of
+    ``times``, to find the latest time for which it can.
+
     Raises ``ReachError`` for times at which the approximants differ by more than 50 % of the correction's size.
     """
-    scale = min(sizes.p, sizes.m)
-    y = 4 * eta * times / scale
-    unit = Fraction(scale, 4 * sizes.p * sizes.m)
-    point: dict[str, Fraction | int] = {"p": sizes.p, "n": sizes.n, "m": sizes.m, "sigma2": sizes.sigma2}
-
-    def at_sizes(polynomials: Sequence[Laurent]) -> list[Fraction]:
-        return [Fraction(c.evaluate(point)) * (-unit) ** s / math.factorial(s) for s, c in enumerate(polynomials)]
-
-    found = []
-    losses: tuple[tuple[Loss, FloatArray], ...] = (("train", limit.train), ("population", limit.population))
-    for k, (loss, values) in enumerate(losses):
-        base = at_sizes([whole.leading(weights) for whole in exact_coefficients(loss, ORDER)])
-        if target:
-            base[0] += Fraction(1, 2)
-        value, error = resum(at_sizes(first_correction(loss, weights)), base, values, y)
-        uncertain = error > _MOST_SPREAD * np.maximum.accumulate(np.abs(value)) + 1e-12 * np.abs(values)
-        if np.any(uncertain):
-            good = times[: int(np.argmax(uncertain))]
-            raise ReachError(
-                f"1/N correction of the {loss} loss",
-                given=float(times[-1]),
-                reach=f"t = {float(good[-1]) if good.size else 0.0:g} among these, from the series to order {ORDER}",
-                remedy="ask for earlier times, or for the bare limit",
-            )
+    series = _Series.of(sizes, eta=eta, weights=weights, target=target)
+    found: list[tuple[FloatArray, FloatArray]] = []
+    certain = np.full(times.shape, True)
+    for value, error, sure in series.resummed(times, limit):
         found.append((value, error))
+        certain &= sure
         if progress is not None:
-            progress(k + 1, len(losses))
+            progress(len(found), 2)
+    if not np.all(certain):
+        _refuse(series, float(times[np.argmin(certain)]), at)
     (train, train_error), (population, population_error) = found
     return Correction(train, population, np.maximum(train_error, population_error))
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Of each loss at actual sizes the correction's coefficients and the limit's own, in powers of y = ``rate`` t."""
+
+    rate: float
+    parts: tuple[tuple[list[Fraction], list[Fraction]], ...]
+
+    @classmethod
+    def of(cls, sizes: Sizes, *, eta: float, weights: Mapping[str, Fraction], target: bool) -> _Series:
+        scale = min(sizes.p, sizes.m)
+        unit = Fraction(scale, 4 * sizes.p * sizes.m)
+        point: dict[str, Fraction | int] = {"p": sizes.p, "n": sizes.n, "m": sizes.m, "sigma2": sizes.sigma2}
+
+        def at_sizes(polynomials: Sequence[Laurent]) -> list[Fraction]:
+            return [Fraction(c.evaluate(point)) * (-unit) ** s / math.factorial(s) for s, c in enumerate(polynomials)]
+
+        parts = []
+        losses: tuple[Loss, ...] = ("train", "population")
+        for loss in losses:
+            base = at_sizes([whole.leading(weights) for whole in exact_coefficients(loss, ORDER)])
+            if target:
+                base[0] += Fraction(1, 2)
+            parts.append((at_sizes(first_correction(loss, weights)), base))
+        return cls(4 * eta / scale, tuple(parts))
+
+    def resummed(self, times: FloatArray, limit: Curves) -> Iterator[tuple[FloatArray, FloatArray, BoolArray]]:
+        """For train and population loss the correction, its error, and at which times it is certain enough."""
+        for (coefficients, base), values in zip(self.parts, (limit.train, limit.population), strict=True):
+            value, error = resum(coefficients, base, values, self.rate * times)
+            size = np.maximum.accumulate(np.abs(value))
+            yield value, error, error <= _MOST_SPREAD * size + 1e-12 * np.abs(values)
+
+
+def _refuse(series: _Series, failed: float, at: At) -> NoReturn:
+    """Say up to which time before ``failed`` the correction of both losses can be vouched for."""
+    probes = failed * _PROBES
+    certain, alone = np.full((2, probes.size), True)
+    limit = at(probes)
+    for (value, error, sure), values in zip(
+        series.resummed(probes, limit), (limit.train, limit.population), strict=True
+    ):
+        certain &= sure
+        alone &= error <= _MOST_SPREAD * np.abs(value) + 1e-12 * np.abs(values)
+    good = probes[np.logical_and.accumulate(certain) & alone]  # asked for by itself, such a time is not refused
+    if not good.size:
+        reach, remedy = f"no time from t = {probes[0]:.2g} on", "ask for the bare limit"
+    else:
+        last = _floor(float(good[-1]))
+        reach, remedy = f"about t = {last:g}", f"ask for times up to {last:g}, or for the bare limit"
+    raise ReachError("1/N correction", given=failed, reach=f"{reach}, from the series to order {ORDER}", remedy=remedy)
+
+
+def _floor(value: float) -> float:
+    """Down to two digits.
+
+    >>> _floor(17.96), _floor(0.0299)
+    (17.0, 0.029)
+    """
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.floor(value / unit) * unit:.2g}")

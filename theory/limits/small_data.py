@@ -153,8 +153,8 @@ SMALL_DATA = LimitSolution(
         train=r"\frac{1}{2}h_2 - h_1 + \frac{1}{2}",
         population=r"L(0) - \frac{4\eta}{p}\int_0^t (h_3 - 2h_2 + h_1)\,dt'",
         where=(_WHERE_TARGET, *_START, r"L(0) = \hat{L}(0)"),
-        large_time=r"\hat{L} \sim e^{-2(1+\lambda_-)\eta t/m},\ \lambda_- = \sigma^2 p\left(1-\sqrt{n/p}\right)_{n>p}^2"
-        r"\text{, up to a power of } t",
+        large_time=r"\hat{L} \sim e^{-2(1+\lambda_-)\eta t/m}\text{ up to a power of } t,\quad "
+        r"\lambda_- = \sigma^2 p\left(1-\sqrt{n/p}\right)^2\text{ for } n>p,\ \lambda_- = 0\text{ for } n \le p",
     ),
     lambda ratios, times: _curves(ratios, times, target=True),
     lambda loss, order: _taylor(loss, order, target=True),

@@ -82,7 +82,7 @@ def test_faces_without_target_get_their_half_back() -> None:
 
 def test_times_beyond_the_series_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(correction, "_MOST_SPREAD", 0.01)
-    with pytest.raises(ReachError, match="1/N correction of the train loss"):
+    with pytest.raises(ReachError, match=r"1/N correction: got 100\.0, good up to about t = 4\.2"):
         limit("large-data", Sizes(50, 50, 1000, Fraction(1, 50)), [0.0, 1.0, 100.0], corrected=True)
 
 

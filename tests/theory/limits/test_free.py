@@ -137,6 +137,33 @@ def test_growing_degrees_close_in_and_the_estimate_holds() -> None:
             assert np.all(getattr(fine, f"{loss}_error") < getattr(rough, f"{loss}_error") + 1e-6)
 
 
+@pytest.mark.parametrize("target", [False, True], ids=["free", "interior"])
+@pytest.mark.parametrize("case", range(8))
+def test_any_grid_gives_finite_losses_or_says_how_far_it_reaches(case: int, target: bool) -> None:
+    """Whatever the times, the truncations that run away before the last of them included."""
+    generator = np.random.default_rng(case)
+    a_p, weights, data = 4.0 ** generator.uniform(-1, 1, 3)
+    ratios = Ratios(a_p * weights, a_p, weights, data, 1.0, 1 / data)
+    times = np.sort(10.0 ** generator.uniform(-2, 0.5, int(generator.integers(1, 6))))
+    times[0] *= generator.integers(2)
+    degree = int(generator.integers(2, 8))
+    try:
+        curves, _ = algebra_curves(ratios, times, target=target, degree=degree)
+    except ReachError:
+        return
+    assert all(values.shape == times.shape for values in curves)
+    assert np.all(np.isfinite(curves))
+
+
+def test_truncations_that_run_away_at_different_times_are_refused() -> None:
+    """What is left of one degree's times is not as long as what is left of another's."""
+    ratios, times = Ratios(0.4, 6.2, 0.4 / 6.2, 0.47, 1.0, 1 / 0.47), np.array([0.007, 0.07, 0.29, 0.86])
+    reached = {int(np.isfinite(truncate(ratios, times, target=True, degree=k).train).sum()) for k in (2, 3, 4, 5)}
+    assert len(reached) > 1
+    with pytest.raises(ReachError, match="good up to"):
+        algebra_curves(ratios, times, target=True, degree=7)
+
+
 def test_reach_is_stated_and_kept() -> None:
     with pytest.raises(ReachError, match=r"good up to t = 0\.2"):
         algebra_curves(EQUAL, np.array([0.2, 5.0]), target=True, degree=7)
