@@ -77,7 +77,7 @@ def advance(
             square += x * x
             m1 += x * target_direction[i]
             m2 += x * other_direction[i]
-        scale = 1.0 / math.sqrt(square)
+        scale = 1.0 / math.sqrt(square) + 0.0 * square  # an overflow gives NaN, not the overlap 0
         m1 *= scale
         m2 *= scale
         now = done + k + 1

@@ -115,7 +115,8 @@ def advance(
             for lane in range(LANES):
                 c = 2.0 * (values[lane] - values[LANES + lane] - noise * error[lane]) * slopes[lane]
                 move = step * c
-                scale = 1.0 / math.sqrt(1.0 + move * move * (norm[lane] - z[lane] * z[lane]))
+                growth = move * move * (norm[lane] - z[lane] * z[lane])
+                scale = 1.0 / math.sqrt(1.0 + growth) + 0.0 * growth  # an overflow gives NaN, not the overlap 0
                 m1[lane] = (m1[lane] - move * (first[lane] - z[lane] * m1[lane])) * scale
                 m2[lane] = (m2[lane] - move * (second[lane] - z[lane] * m2[lane])) * scale
             now = done + start + k + 1

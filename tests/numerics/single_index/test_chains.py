@@ -12,7 +12,7 @@ from scipy import stats
 from numerics.seeds import replica_seed
 from numerics.single_index import chains, reduced
 from numerics.single_index.batches import Plan
-from numerics.single_index.chains import Runs, run_chains
+from numerics.single_index.chains import Method, Runs, run_chains
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import parse_start
 from theory.errors import BudgetError, InputError
@@ -183,3 +183,10 @@ def test_overflow_is_reported_and_bad_plans_are_refused() -> None:
             Plan(steps, step)
     with pytest.raises(InputError, match="dimension d"):
         Setting(CUBIC, lam=1.0, eta1=0.5, d=4)
+
+
+@pytest.mark.parametrize("method", ["reduced", "full"])
+def test_a_vector_that_overflows_has_no_overlap(method: Method) -> None:
+    setting = Setting(Link.parse("x**3-3*x"), lam=1.0, eta1=0.45, d=20)
+    with pytest.raises(InputError, match="step"):
+        run_chains(setting, parse_start("random"), Plan(steps=10, step=1e200), replicas=3, seed=0, method=method)
