@@ -20,7 +20,8 @@ from numerics.sgd.vectors import Spread
 from numerics.threads import one_thread
 from theory.effective.expectations import GAUSSIAN, Laws, component_laws
 from theory.effective.laws import Law
-from theory.effective.state import State, start_state, statistic_names
+from theory.effective.stability import round_down, stable_step
+from theory.effective.state import State, describe, start_state, statistic_names
 from theory.effective.task import Task
 from theory.errors import BudgetError, InputError
 from theory.times import time_grid
@@ -47,6 +48,7 @@ class Simulation:
     law: str
     d: int
     delta: float
+    seed: int
     method: Method
     times: tuple[float, ...]
     steps: tuple[int, ...]
@@ -83,19 +85,31 @@ class Simulation:
         return int((~np.isfinite(self.values)).any(axis=(1, 2)).sum())
 
     @property
+    def diverged_by(self) -> float:
+        """The first recorded time at which a replica had diverged; infinite where none did."""
+        gone = (~np.isfinite(self.values)).any(axis=(0, 2))
+        return float(self.times[int(np.argmax(gone))]) if gone.any() else float("inf")
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the numbers."""
         if not self.diverged:
             return ()
-        first = int(np.argmax((~np.isfinite(self.values)).any(axis=(0, 2))))
         return (
-            f"{self.diverged} of {self.replicas} replicas diverged by t = {self.times[first]:g}: "
+            f"{self.diverged} of {self.replicas} replicas diverged, the first by t = {self.diverged_by:g}: "
             f"the step δ = {self.delta:g} is beyond stability; lower it",
         )
 
     def to_json(self) -> dict[str, object]:
-        """``{"times", "statistics": {NAME: […]}, "stderr": {NAME: […]}}``; what is not finite is null."""
+        """``{"times", "statistics": {NAME: […]}, "stderr": {NAME: […]}}``, and what was run; not finite is null."""
         return {
+            "task": self.task,
+            "law": self.law,
+            "delta": self.delta,
+            "d": self.d,
+            "replicas": self.replicas,
+            "seed": self.seed,
+            "method": self.method,
             "times": list(self.times),
             "statistics": {name: _numbers(self.mean[:, k]) for k, name in enumerate(self.names)},
             "stderr": {name: _numbers(self.stderr[:, k]) for k, name in enumerate(self.names)},
@@ -112,7 +126,8 @@ class Simulation:
             bars = [f" ± {bar:.5f}" if np.isfinite(bar) else "" for bar in stderrs]
             rows.append([name, *(f"{mean:.5f}{bar}" for mean, bar in zip(means, bars, strict=True))])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join([head, *("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows)])
+        table = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([head, *table, describe(self.names)])
 
     def to_latex(self) -> str:
         """Refused: measurements are not formulas."""
@@ -143,7 +158,8 @@ def simulate_sgd(
     follows the overlaps and is exact in law at a cost independent of d; ``auto`` takes it wherever it may. Results
     depend on the seed alone, never on ``workers`` (threads). ``progress`` counts the recorded times of all replicas.
 
-    Raises ``InputError`` for a law that cannot be drawn, a step of 0 or a d too small; ``BudgetError`` beyond two days.
+    Raises ``InputError`` for a law that cannot be drawn, a step of 0 or a d too small, and where every replica
+    diverges; ``BudgetError`` beyond two days.
 
     >>> from theory.effective.tasks import single_index
     >>> run = simulate_sgd(single_index(), [0, 1], d=100, replicas=2, seed=0)
@@ -165,17 +181,17 @@ def simulate_sgd(
     gradient_kernel(task)
     values = _run_all(setting, [replica_seed(seed, k) for k in range(replicas)], workers, progress)
     names = statistic_names(len(start.Q), start.M.shape[1], len(start.b), start.localised)
-    return Simulation(
-        task.name,
-        " and ".join(dict.fromkeys(law.name for law in drawn)),
-        d,
-        task.step,
-        chosen,
-        grid,
-        setting.marks,
-        names,
-        values,
-    )
+    law = " and ".join(dict.fromkeys(law.name for law in drawn))
+    run = Simulation(task.name, law, d, task.step, seed, chosen, grid, setting.marks, names, values)
+    if run.diverged == replicas:
+        stable = min(stable_step(task, start), round_down(task.step / 4))
+        raise InputError(
+            f"step of {task.name}",
+            given=task.step,
+            expected=f"a stable δ: all {replicas} replicas diverged by t = {run.diverged_by:g} ({law} inputs, d = {d})",
+            remedy=f"use --delta {stable:g}",
+        )
+    return run
 
 
 def _run_all(setting: Setting, seeds: list[np.random.SeedSequence], workers: int, progress: Progress | None) -> Array:

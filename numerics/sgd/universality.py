@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numerics.claims.ledger import STANDARD_ERRORS, Quantity
 from numerics.replicas import Progress
 from numerics.sgd.run import step_marks
 from numerics.sgd.simulate import Simulation, choice, simulate_sgd
@@ -26,9 +28,21 @@ Array = NDArray[np.float64]
 Reference = Literal["universal", "own"]
 """The ODE compared with: that of Gaussian inputs, or the law's own, which differs where a start is localised."""
 
+Approach = Literal["converges", "stays away", "undecided"]
+"""What the distances of one law say: they fall like d^{−1/2}, they do not, or they cannot tell."""
+Verdict = Literal["universal", "not universal", "undecided"]
+
 EXPECTED_SLOPE = -0.5
+RIVAL_SLOPE = 0.0
+"""The power of d where the limit is another ODE: the distance stays."""
 SLOPE_ALLOWANCE = 0.1
-"""How far finite dimensions may move the fitted power from −½, beyond four standard errors."""
+"""How far finite dimensions may move the fitted power from its prediction, beyond four standard errors."""
+
+_ALLOWED = f"within {SLOPE_ALLOWANCE:g} and {STANDARD_ERRORS:g} standard errors"
+RULE = (
+    f"rule: a law converges where its power of d is −1/2 {_ALLOWED}, and 0 (a distance that stays) is not;\n"
+    "      it stays away where −1/2 is refused from above; where both fit, more dims or replicas are needed"
+)
 
 
 @dataclass(frozen=True)
@@ -45,9 +59,30 @@ class LawError:
     slope_stderr: float
 
     @property
-    def follows(self) -> bool:
-        """Whether the distance falls like d^{−1/2}, as it does where the ODE is the limit."""
-        return abs(self.slope - EXPECTED_SLOPE) <= SLOPE_ALLOWANCE + 4 * self.slope_stderr
+    def approach(self) -> Approach:
+        """Whether the distance falls like d^{−1/2}, as it does where the ODE is the limit; see ``RULE``.
+
+        A fit that would also accept the power 0 says nothing, as a claim that would accept its rival.
+
+        >>> LawError("uniform", (0.2, 0.1), (0.01, 0.01), -0.5, 0.02).approach
+        'converges'
+        >>> LawError("uniform", (0.2, 0.1), (0.2, 0.2), -0.5, 0.2).approach
+        'undecided'
+        """
+        power = Quantity(
+            name=f"power of d, {self.law} inputs",
+            predicted=EXPECTED_SLOPE,
+            measured=self.slope,
+            stderr=self.slope_stderr,
+            stderr_bound=math.inf,
+            rival=RIVAL_SLOPE,
+            rival_name="the distance stays",
+            allowance=SLOPE_ALLOWANCE,
+        )
+        if power.verdict == "holds":
+            return "converges"
+        # A power far below −1/2 is no distance that stays: the dimensions are too small for the limit to be seen.
+        return "stays away" if power.verdict == "fails" and self.slope > EXPECTED_SLOPE else "undecided"
 
 
 @dataclass(frozen=True)
@@ -61,35 +96,49 @@ class Universality:
     laws: tuple[LawError, ...]
     warnings: tuple[str, ...]
 
+    @property
+    def verdict(self) -> Verdict:
+        """Not universal as soon as one law stays away; universal where every law converges."""
+        approaches = {law.approach for law in self.laws}
+        if "stays away" in approaches:
+            return "not universal"
+        return "undecided" if "undecided" in approaches else "universal"
+
     def to_json(self) -> dict[str, object]:
-        """``{LAW: {"sup_error", "stderr", "slope", "slope_stderr"}}``; the first two are lists along the dimensions."""
+        """``{LAW: {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}}``; lists go along "dims"."""
         return {
             law.law: {
                 "sup_error": list(law.sup_error),
                 "stderr": list(law.stderr),
                 "slope": law.slope,
                 "slope_stderr": law.slope_stderr,
+                "dims": list(self.dims),
+                "verdict": law.approach,
             }
             for law in self.laws
         }
 
     def to_text(self) -> str:
-        """A table of distances, the fitted powers, and the verdict."""
+        """A table of distances, the fitted powers, the rule and the verdict."""
         which = "the Gaussian ODE" if self.reference == "universal" else "the law's own ODE"
         rows = [["law", *(f"d = {d}" for d in self.dims), "power of d", ""]]
         for law in self.laws:
             cells = [f"{error:.4f} ± {bar:.4f}" for error, bar in zip(law.sup_error, law.stderr, strict=True)]
-            verdict = "converges to it" if law.follows else "does not converge to it at the rate d^(−1/2)"
-            rows.append([law.law, *cells, f"{law.slope:.3f} ± {law.slope_stderr:.3f}", verdict])
+            rows.append([law.law, *cells, f"{law.slope:.3f} ± {law.slope_stderr:.3f}", law.approach])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        apart = [law.law for law in self.laws if not law.follows]
-        if self.reference == "own":
-            conclusion = f"off their own ODE: {', '.join(apart)}" if apart else "every law follows its own ODE"
-        else:
-            conclusion = f"not universal here: {', '.join(apart)}" if apart else "universal: one ODE for all these laws"
         head = f"{self.task}: sup |simulation − {which}|, {self.replicas} replicas; the limit predicts the power −1/2"
-        return "\n".join([head, *lines, conclusion])
+        return "\n".join([head, *lines, RULE, self._conclusion()])
+
+    def _conclusion(self) -> str:
+        names = {kind: ", ".join(law.law for law in self.laws if law.approach == kind) for kind in get_args(Approach)}
+        away, open_ = names["stays away"], names["undecided"]
+        if self.verdict == "undecided":
+            return f"undecided: more dims or replicas ({open_})"
+        left = f"; undecided: {open_}" if open_ else ""
+        if self.reference == "own":
+            return f"off their own ODE: {away}{left}" if away else "every law follows its own ODE"
+        return f"not universal: {away}{left}" if away else "universal: one ODE for all these laws"
 
     def to_latex(self) -> str:
         """Refused: measurements are not formulas."""

@@ -12,7 +12,11 @@ from ringprism.commands import sgd_options as options
 from ringprism.options import Format, FormatOption
 
 sgd = typer.Typer(
-    name="sgd", help="One-pass SGD in high dimension: its ODE limit, simulation, universality.", no_args_is_help=True
+    name="sgd",
+    help="One-pass SGD in high dimension: its ODE limit, simulation, universality.\n\n"
+    "Statistics: M_i_a = w_i·v_a, overlap of parameter i with truth a; Q_i_j = w_i·w_j; b_i, second-layer weight i; "
+    "p_i_k, entry of w_i on localised coordinate k (s_a_k that of v_a, given in --start and fixed).",
+    no_args_is_help=True,
 )
 
 

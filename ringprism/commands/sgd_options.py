@@ -20,33 +20,55 @@ Law = Annotated[
         "or moments:mean=0,variance=1,kappa3=…,kappa4=…",
     ),
 ]
-Delta = Annotated[float | None, typer.Option("--delta", help="Step constant δ: one step has size δ/d.")]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta",
+        help="Step constant δ: one step has size δ/d. Default: logistic, committee and xor 0.5; single-index, and an "
+        "--activation in x, a stable step for that link (at most 0.5), which the output names.",
+    ),
+]
 Times = Annotated[str, typer.Option("--times", help="Times nδ/d, for example 0,1,2.5")]
 Start = Annotated[
     str | None,
     typer.Option(
         "--start",
         help="Statistics at time 0, for example M_1_1=0.2,Q_1_1=1; p_1_1=0.8 localises parameter 1 on coordinate 1, "
-        "s_1_1=1 truth 1. What is left out keeps the task's own start.",
+        "s_1_1=1 truth 1 (then M_1_1 left out is p_1_1·s_1_1). What is left out keeps the task's own start.",
     ),
 ]
-Link = Annotated[str | None, typer.Option("--link", help="single-index: the link f, for example x**3-3*x")]
-Loss = Annotated[str | None, typer.Option("--loss", help="single-index: squared or correlation.")]
-Students = Annotated[int | None, typer.Option("--students", "--K", help="committee, xor: hidden units K.")]
-Teachers = Annotated[int | None, typer.Option("--teachers", "--r", help="committee: teacher units r.")]
+Link = Annotated[
+    str | None, typer.Option("--link", help="single-index: the link f, for example x**3-3*x. Default: x**2 - 1.")
+]
+Loss = Annotated[str | None, typer.Option("--loss", help="single-index: squared (default) or correlation.")]
+Students = Annotated[int | None, typer.Option("--students", "--K", help="Hidden units K. Default: committee 2, xor 4.")]
+Teachers = Annotated[int | None, typer.Option("--teachers", "--r", help="committee: teacher units r. Default: 2.")]
 Activation = Annotated[
-    str | None, typer.Option("--activation", help="committee, xor: erf, tanh, sigmoid, softplus, relu, or in x.")
+    str | None,
+    typer.Option(
+        "--activation",
+        help="committee, xor: erf, tanh, sigmoid, softplus, relu, or in x. Default: committee erf, xor softplus.",
+    ),
 ]
 TrainSecond = Annotated[
-    bool | None, typer.Option("--train-second/--freeze-second", help="committee, xor: whether the second layer moves.")
+    bool | None,
+    typer.Option(
+        "--train-second/--freeze-second",
+        help="Whether the second layer moves. Default: committee frozen, xor trained.",
+    ),
 ]
-Classes = Annotated[int | None, typer.Option("--classes", help="logistic: number of classes.")]
-Separation = Annotated[float | None, typer.Option("--separation", help="logistic, xor: length of the means.")]
-Noise = Annotated[float | None, typer.Option("--noise", help="logistic, xor: input noise variance τ².")]
+Classes = Annotated[int | None, typer.Option("--classes", help="logistic: number of classes. Default: 2.")]
+Separation = Annotated[
+    float | None, typer.Option("--separation", help="Length of the means. Default: logistic 1, xor 2.")
+]
+Noise = Annotated[float | None, typer.Option("--noise", help="Input noise variance τ². Default: logistic 1, xor 0.5.")]
 LabelNoise = Annotated[
-    float | None, typer.Option("--label-noise", help="single-index, committee: label noise variance.")
+    float | None, typer.Option("--label-noise", help="single-index, committee: label noise variance. Default: 0.")
 ]
-Ridge = Annotated[float | None, typer.Option("--ridge", help="Ridge penalty β.")]
+Ridge = Annotated[
+    float | None,
+    typer.Option("--ridge", help="Ridge penalty β. Default: single-index, committee 0; logistic 0.1; xor 0.01."),
+]
 
 
 def read_task(name: str, *, delta: float | None, **options: object) -> Task:

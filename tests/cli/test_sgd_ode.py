@@ -32,7 +32,8 @@ def run(*arguments: str) -> int:
 def test_json(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*options, "--times", "0,0.5,1", "--format", "json") == 0
     data = json.loads(capsys.readouterr().out)
-    assert data.keys() == {"times", "statistics", "stderr"}
+    assert data.keys() == {"times", "statistics", "stderr", "task", "law", "delta", "method", "stderr_is"}
+    assert (data["task"], data["stderr_is"]) == (options[1], "estimated numerical error")
     assert data["times"] == [0, 0.5, 1]
     assert data["statistics"].keys() == data["stderr"].keys()
     assert all(len(values) == 3 for kind in ("statistics", "stderr") for values in data[kind].values())
@@ -81,6 +82,8 @@ def test_warnings_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
         (["--task", "single-index", "--link", "x", "--delta", "9"], "beyond stability"),
         (["--task", "logistic", "--figure", "a.bmp"], ".svg"),
         (["--task", "committee", "--K", "40"], "students"),
+        (["--task", "single-index", "--link", "exp(x**2)"], "give --delta"),
+        (["--task", "committee", "--start", "p_1_1=0.6,s_1_1=1,M_1_1=0.5"], "M_1_1 must contain p_1_1·s_1_1 = 0.6"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_exit_2(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,16 @@ from ringprism.commands.sgd_simulate import read_laws
 
 Run = Callable[..., tuple[int, str, str]]
 
+ABOUT = {
+    "task": "logistic",
+    "law": "uniform",
+    "delta": 0.5,
+    "d": 60,
+    "replicas": 3,
+    "seed": 5,
+    "method": "full",
+}
+
 
 def test_simulate_schema(run: Run, tmp_path: Path) -> None:
     picture = tmp_path / "run.svg"
@@ -21,7 +31,8 @@ def test_simulate_schema(run: Run, tmp_path: Path) -> None:
     )
     assert (code, err) == (0, "")
     result = json.loads(out)
-    assert set(result) == {"times", "statistics", "stderr"}
+    assert set(result) == {"times", "statistics", "stderr", *ABOUT}
+    assert {key: result[key] for key in ABOUT} == ABOUT
     assert result["times"] == [0.0, 1.0]
     assert set(result["statistics"]) == set(result["stderr"]) == {"M_1_1", "Q_1_1"}
     assert picture.read_text().count("<svg") == 1
@@ -39,13 +50,32 @@ def test_universality_schema(run: Run, tmp_path: Path) -> None:
     result = json.loads(out)
     assert list(result) == ["rademacher", "two-point:0.2"]
     for law in result.values():
-        assert set(law) == {"sup_error", "stderr", "slope", "slope_stderr"}
+        assert set(law) == {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}
         assert len(law["sup_error"]) == len(law["stderr"]) == 2
     assert picture.stat().st_size > 1000
 
 
+def test_the_names_are_explained_and_the_rule_is_printed(run: Run) -> None:
+    out = run("sgd", "simulate", "--task", "xor", "--d", "50", "--replicas", "2", "--times", "0,1")[1]
+    assert "M_i_a = w_i·v_a" in out.splitlines()[-1]
+    assert "b_i second-layer weight" in out.splitlines()[-1]
+    out = run("sgd", "universality", "--dims", "20,30", "--replicas", "2", "--times", "1", "--laws", "uniform")[1]
+    assert "rule: a law converges where its power of d is −1/2 within 0.1 and 4 standard errors" in out
+    assert out.splitlines()[-1].startswith("undecided: more dims or replicas")
+
+
+def test_where_every_replica_diverges_a_step_is_named(run: Run) -> None:
+    options = ("--link", "x**3-3*x", "--delta", "0.02", "--times", "0,1", "--d", "200", "--replicas", "4")
+    code, out, err = run("sgd", "simulate", "--task", "single-index", *options)
+    assert (code, out) == (2, "")
+    assert "all 4 replicas diverged" in err
+    assert err.endswith("use --delta 0.001\n")
+    code, _, err = run("sgd", "simulate", "--task", "single-index", *options[:2], *options[4:])
+    assert (code, err) == (0, "")
+
+
 def test_divergence_is_null_and_a_warning(run: Run) -> None:
-    options = ("--link", "x**3", "--delta", "5", "--times", "0,20", "--d", "50", "--replicas", "2")
+    options = ("--delta", "0.07", "--times", "0,20", "--d", "50", "--replicas", "12")
     code, out, err = run("sgd", "simulate", "--task", "single-index", *options, "--format", "json")
     assert code == 0
     assert "beyond stability" in err

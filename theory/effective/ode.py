@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import warnings as warnings_module
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
+from scipy.integrate import LSODA, RK45
 
 from theory.effective.drift import Drift
 from theory.effective.erf_committee import closed_form, erf_drift
-from theory.effective.expectations import GAUSSIAN, MOST_EVALUATIONS, Laws
+from theory.effective.expectations import GAUSSIAN, MOST_EVALUATIONS, Laws, component_laws
 from theory.effective.stability import step_warnings
-from theory.effective.state import State, check_state, start_state
+from theory.effective.state import State, check_state, describe, start_state
 from theory.effective.task import Task
 from theory.errors import ReachError
 from theory.times import time_grid
@@ -39,6 +40,7 @@ class EffectiveODE:
     """
 
     task: Task
+    law: str
     times: tuple[float, ...]
     names: tuple[str, ...]
     values: Array
@@ -52,8 +54,13 @@ class EffectiveODE:
         return self.start.moved(self.values[-1])
 
     def to_json(self) -> dict[str, object]:
-        """Times, statistics by name, and the error estimate of each under ``stderr``."""
+        """Times, statistics by name, the estimated numerical error of each under ``stderr``, and what was solved."""
         return {
+            "task": self.task.name,
+            "law": self.law,
+            "delta": self.task.step,
+            "method": self.method,
+            "stderr_is": "estimated numerical error",
             "times": list(self.times),
             "statistics": {name: self.values[:, k].tolist() for k, name in enumerate(self.names)},
             "stderr": {name: self.error[:, k].tolist() for k, name in enumerate(self.names)},
@@ -65,7 +72,7 @@ class EffectiveODE:
         table = [head, *rows] if len(self.names) <= _WIDEST else [*zip(head, *rows, strict=True)]
         lines = [f"{row[0]:>8} " + " ".join(f"{cell:>10}" for cell in row[1:]) for row in table]
         about = f"{self.task.name}, δ = {self.task.step:g}: ODE limit in time nδ/d ({self.method})"
-        return "\n".join([about, *lines, f"estimated error: {self.error.max():.1e}"])
+        return "\n".join([about, *lines, f"estimated error: {self.error.max():.1e}", describe(self.names)])
 
     def _cells(self) -> list[list[str]]:
         return [[f"{value:.5f}" for value in row] for row in self.values.round(5) + 0.0]
@@ -136,7 +143,8 @@ def effective_ode(
         warnings += ("the loss has a kink: universality is proved for smooth losses [U], and quadrature is slower",)
     if not converged:
         warnings += (f"quadrature: estimated error {error.max():.1e}, above the tolerance {tolerance:g}",)
-    return EffectiveODE(task, grid, state.names, values, error, state, method, warnings)
+    law = " and ".join(dict.fromkeys(law.name for law in component_laws(task, laws)))
+    return EffectiveODE(task, law, grid, state.names, values, error, state, method, warnings)
 
 
 def _refine(
@@ -181,30 +189,27 @@ def _flat_drift(drift: Drift, state: State, flat: Array) -> Array:
 def _solve(
     task: Task, flow: Callable[[Array], Array], state: State, grid: tuple[float, ...], accuracy: tuple[float, float]
 ) -> Array:
+    """The statistics at the grid's times, stepped one step at a time: a solution that blows up may do so within one,
+    where nothing is left to interpolate."""
     relative, absolute = accuracy
-
-    def bound(_: float, flat: Array) -> float:
-        return BEYOND - float(np.abs(flat).max(initial=0.0))
-
-    bound.terminal = True  # type: ignore[attr-defined]
-    with np.errstate(over="ignore", invalid="ignore"):
-        solution = solve_ivp(
-            lambda _, flat: flow(flat),
-            (0.0, max(grid[-1], 1e-12)),
-            state.flat(),
-            method="LSODA" if task.is_smooth else "RK45",
-            t_eval=grid,
-            rtol=relative,
-            atol=absolute,
-            events=bound,
-        )
-    if solution.status != 0 or solution.y.shape[1] != len(grid) or not np.isfinite(solution.y).all():
-        left = min([*solution.t_events[0], grid[-1]])
-        raise ReachError(
-            f"ODE of {task.name}",
-            given=grid[-1],
-            reach=f"time {left:.3g}, where the statistics leave every bound",
-            remedy=f"δ = {task.step:g} is beyond stability, or the loss has no minimum: lower --delta, or add a ridge",
-        )
-    values: Array = solution.y.T
-    return values
+    method = LSODA if task.is_smooth else RK45
+    rows = [state.flat() for time in grid if time == 0]
+    with np.errstate(all="ignore"), warnings_module.catch_warnings():
+        warnings_module.simplefilter("ignore")  # LSODA's own words on what is a ReachError here
+        last = grid[-1]
+        solver = method(lambda _, flat: flow(flat), 0.0, state.flat(), max(last, 1e-12), rtol=relative, atol=absolute)
+        while len(rows) < len(grid):
+            before = solver.t
+            solver.step()
+            if solver.status == "failed" or not np.abs(solver.y).max(initial=0.0) <= BEYOND:
+                raise ReachError(
+                    f"ODE of {task.name}",
+                    given=last,
+                    reach=f"time {before:.3g}, where the statistics leave every bound",
+                    remedy=f"δ = {task.step:g} is beyond stability, or the loss has no minimum: "
+                    "lower --delta, or add a ridge",
+                )
+            passed = [time for time in grid[len(rows) :] if time <= solver.t]
+            if passed:
+                rows += list(solver.dense_output()(np.array(passed)).T)
+    return np.array(rows)

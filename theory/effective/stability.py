@@ -10,11 +10,14 @@ import numpy as np
 from theory.effective.drift import Drift, expected_loss
 from theory.effective.erf_committee import closed_form, erf_drift
 from theory.effective.expectations import GAUSSIAN, Laws
-from theory.effective.state import State
+from theory.effective.state import State, start_state
 from theory.effective.task import Task
+from theory.errors import BudgetError, InputError
 
 _NUDGE = 1e-4
 _RISE = 1e-3
+_MARGIN = 0.25
+_SMALLEST = 1e-7
 
 
 def largest_step(task: Task, state: State, *, laws: Laws = GAUSSIAN, level: int = 2) -> float:
@@ -33,6 +36,57 @@ def largest_step(task: Task, state: State, *, laws: Laws = GAUSSIAN, level: int 
     if curvature <= 1e-12:
         return math.inf
     return max(-slope, 0.0) / curvature
+
+
+def stable_step(task: Task, state: State, *, laws: Laws = GAUSSIAN, most: float = 0.5) -> float:
+    """A δ ≤ ``most``, of the form 1, 2 or 5 times a power of ten, with which SGD in finite dimension stays bounded.
+
+    A quarter of the smaller ``largest_step`` at the start and at parameters as long as the truths, where they go:
+    where gradients grow faster than linearly, the longer the parameters the smaller a step they bear. An estimate, not
+    a bound: rare large inputs may ask for less.
+
+    >>> from theory.effective.tasks import single_index
+    >>> cubic = single_index(link="x**3 - 3*x", step=1.0)
+    >>> stable_step(cubic, start_state(cubic))
+    0.001
+    """
+    lengths = np.maximum(np.diag(state.Q), max(np.diag(np.array(task.truth_gram)), default=0.0))
+    longer = replace(state, Q=state.Q + np.diag(lengths - np.diag(state.Q)))
+    with np.errstate(all="ignore"):
+        try:
+            limits = [largest_step(task, place, laws=laws) for place in (state, longer)]
+        except BudgetError:  # too many units to integrate over: no estimate
+            return most
+    # At a critical point the estimate is 0 and says nothing; a loss without expectation gives none.
+    found = [limit for limit in limits if math.isfinite(limit) and limit > 0]
+    return round_down(min(most, _MARGIN * min(found, default=math.inf)))
+
+
+def round_down(step: float) -> float:
+    """The largest 1, 2 or 5 times a power of ten up to ``step``.
+
+    >>> round_down(0.5), round_down(0.049), round_down(0.00067)
+    (0.5, 0.02, 0.0005)
+    """
+    power = math.floor(math.log10(step) + 1e-12)
+    leading = max(digit for digit in (1, 2, 5) if digit <= step / 10.0**power + 1e-9)
+    return float(f"{leading}e{power}")
+
+
+def with_default_step(task: Task, *, most: float) -> Task:
+    """The task with the step it is given where the user names none: ``stable_step`` from its own start.
+
+    Raises ``InputError`` where gradients grow so fast that only steps below 1e-7 would be stable.
+    """
+    step = stable_step(task, start_state(task), most=most)
+    if step < _SMALLEST:
+        raise InputError(
+            f"task {task.name}: step",
+            given="none",
+            expected=f"one named by you: this loss grows so fast that no step above {_SMALLEST:g} is found stable",
+            remedy="give --delta, or a link or activation that grows less",
+        )
+    return replace(task, step=step)
 
 
 def step_warnings(task: Task, start: State, end: State, *, laws: Laws = GAUSSIAN, level: int = 2) -> tuple[str, ...]:

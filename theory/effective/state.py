@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,15 +76,35 @@ def statistic_names(K: int, r: int, second: int, localised: int) -> tuple[str, .
     )
 
 
+_MEANINGS = {
+    "M": "M_i_a = w_i·v_a (parameter i, truth a)",
+    "Q": "Q_i_j = w_i·w_j",
+    "b": "b_i second-layer weight i",
+    "p": "p_i_k entry of w_i on localised coordinate k",
+}
+
+
+def describe(names: Iterable[str]) -> str:
+    """What the names of statistics mean, on one line.
+
+    >>> describe(["M_1_1", "Q_1_1"])
+    'M_i_a = w_i·v_a (parameter i, truth a); Q_i_j = w_i·w_j'
+    """
+    return "; ".join(_MEANINGS[letter] for letter in dict.fromkeys(name[0] for name in names))
+
+
 def start_state(task: Task, values: Mapping[str, float] | None = None) -> State:
     """The task's own start, with the statistics named in ``values`` put elsewhere; a name left out everywhere is 0.
 
-    ``p_i_c`` is the entry of parameter i on localised coordinate c, ``s_a_c`` that of truth a. Raises ``InputError``
-    for an unknown name, or values that no vectors have (a Gram matrix that is not positive semi-definite).
+    ``p_i_c`` is the entry of parameter i on localised coordinate c, ``s_a_c`` that of truth a. Where a truth is given
+    localised entries, an overlap M_i_a left out is its localised part Σ_c p_i_c s_a_c. Raises ``InputError`` for an
+    unknown name, or values that no vectors have (a Gram matrix that is not positive semi-definite).
 
     >>> from theory.effective.tasks import single_index
     >>> start_state(single_index(), {"p_1_1": 0.6}).named()
     {'M_1_1': 0.3, 'Q_1_1': 0.5, 'p_1_1': 0.6}
+    >>> start_state(single_index(), {"p_1_1": 0.6, "s_1_1": 1.0}).named()
+    {'M_1_1': 0.6, 'Q_1_1': 0.5, 'p_1_1': 0.6}
     """
     K, r, second = len(task.parameters), len(task.truths), len(task.second_layer)
     named = {**task.start, **(values or {})}
@@ -108,6 +128,10 @@ def start_state(task: Task, values: Mapping[str, float] | None = None) -> State:
         arrays[letter][index] = value
         if letter == "Q":
             arrays[letter][index[::-1]] = value
+    part = arrays["p"] @ arrays["s"].T
+    for i, a in np.argwhere(np.broadcast_to(arrays["s"].any(axis=1), (K, r))):
+        if f"M_{i + 1}_{a + 1}" not in (values or {}):
+            arrays["M"][i, a] = part[i, a]
     state = State(**arrays)
     check_state(task, state)
     return state
@@ -122,8 +146,24 @@ def check_state(task: Task, state: State) -> None:
             f"start of {task.name}",
             given={name: round(value, 6) for name, value in state.named().items()},
             expected="a positive semi-definite Gram matrix of parameters and truths, localised entries taken off",
-            remedy=f"raise Q or lower the overlaps (smallest eigenvalue {smallest:.3g})",
+            remedy=f"{_localised_part(state)}raise Q or lower the overlaps (smallest eigenvalue {smallest:.3g})",
         )
+
+
+def _localised_part(state: State) -> str:
+    """A reminder of what the overlaps must contain, where both a parameter and a truth are localised."""
+    part = state.p @ state.s.T
+    terms = [
+        f"M_{i + 1}_{a + 1} must contain "
+        + " + ".join(
+            f"p_{i + 1}_{k + 1}·s_{a + 1}_{k + 1}"
+            for k in range(state.localised)
+            if state.p[i, k] != 0 and state.s[a, k] != 0
+        )
+        + f" = {part[i, a]:g}, and is {state.M[i, a]:g}"
+        for i, a in np.argwhere((part != 0) & (part != state.M))
+    ]
+    return "".join(f"{term}; " for term in terms)
 
 
 def full_gram(task: Task, state: State) -> Array:

@@ -99,11 +99,27 @@ def test_components_may_have_laws_of_their_own() -> None:
     assert (np.abs(run.mean[0] - swapped) > allowed).any()
 
 
-def test_divergence_is_null_and_a_warning() -> None:
-    run = simulate_sgd(single_index(link="x**3", step=5.0), [0, 20], d=50, replicas=3, seed=0)
-    assert run.diverged == 3
+def test_divergence_of_some_replicas_is_null_and_a_warning() -> None:
+    run = simulate_sgd(single_index(step=0.07), [0, 1, 20], d=50, replicas=12, seed=0)
+    assert 0 < run.diverged < 12
     assert "beyond stability" in run.warnings[0]
-    assert run.to_json()["statistics"]["Q_1_1"][1] is None  # type: ignore[index]
+    assert run.to_json()["statistics"]["Q_1_1"][2] is None  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("link", "step"), [("x**3 - 3*x", 0.02), ("x**2 - 1", 0.1), ("x**3", 5.0)])
+def test_where_every_replica_diverges_a_stable_step_is_named(link: str, step: float) -> None:
+    """The step named is followed, and the same run then ends."""
+    options: dict[str, Any] = {"d": 200, "replicas": 4, "seed": 0}
+    with pytest.raises(InputError, match="all 4 replicas diverged") as refusal:
+        simulate_sgd(single_index(link=link, step=step), [0, 2], **options)
+    named = float(str(refusal.value).rpartition("--delta ")[2])
+    assert simulate_sgd(single_index(link=link, step=named), [0, 2], **options).diverged == 0
+
+
+@pytest.mark.parametrize("link", ["x**2 - 1", "x**3 - 3*x", "x**3", "exp(x/2)", "sin(3*x)"])
+@pytest.mark.parametrize("d", [100, 400])
+def test_the_default_step_is_stable(link: str, d: int) -> None:
+    assert simulate_sgd(single_index(link=link), [0, 1], d=d, replicas=4, seed=3).diverged == 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from numerics.figures.sgd import simulation_figure, universality_figure
 from numerics.sgd.simulate import simulate_sgd
-from numerics.sgd.universality import power_of_d, universality
+from numerics.sgd.universality import LawError, Universality, power_of_d, universality
 from theory.effective.laws import law
 from theory.effective.state import start_state
 from theory.effective.tasks import committee, single_index
@@ -24,11 +24,13 @@ def test_the_distance_falls_like_the_root_for_every_law() -> None:
     for error in verdict.laws:
         assert error.slope_stderr < 0.06
         assert abs(error.slope + 0.5) < 0.05 + 4 * error.slope_stderr
-        assert error.follows
+        assert error.approach == "converges"
     assert "one ODE for all these laws" in verdict.to_text()
     payload = verdict.to_json()
     assert set(payload) == {"gaussian", "rademacher", "exponential"}
-    assert set(payload["gaussian"]) == {"sup_error", "stderr", "slope", "slope_stderr"}  # type: ignore[call-overload]
+    first: Any = payload["gaussian"]
+    assert set(first) == {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}
+    assert (first["dims"], first["verdict"]) == (list(_DIMS), "converges")
 
 
 def test_an_aligned_start_is_seen_and_its_own_ode_followed() -> None:
@@ -36,9 +38,49 @@ def test_an_aligned_start_is_seen_and_its_own_ode_followed() -> None:
     start = start_state(task, {"M_1_1": 0.0, "Q_1_1": 1.0, "p_1_1": 1.0})
     options: dict[str, Any] = {"laws": [law("two-point:0.1")], "dims": _DIMS, "replicas": 40, "seed": 1, "start": start}
     away, own = (universality(task, [0, 1, 2], reference=which, **options) for which in ("universal", "own"))
-    assert not away.laws[0].follows
-    assert "not universal here: two-point:0.1" in away.to_text()
-    assert own.laws[0].follows
+    assert (away.laws[0].approach, away.verdict) == ("stays away", "not universal")
+    assert "not universal: two-point:0.1" in away.to_text()
+    assert own.laws[0].approach == "converges"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_never_makes_a_verdict(seed: int) -> None:
+    """Two near dimensions and three replicas say nothing on the power of d, so nothing on universality."""
+    task = committee()
+    start = start_state(task, {"p_1_1": 0.6, "s_1_1": 1.0, "M_1_1": 0.6})
+    laws = [law(name) for name in ("gaussian", "rademacher", "exponential")]
+    verdict = universality(task, [0, 1, 2], laws=laws, dims=[100, 150], replicas=3, seed=seed, start=start)
+    assert verdict.verdict == "undecided"
+    assert "undecided: more dims or replicas" in verdict.to_text()
+
+
+@pytest.mark.parametrize(
+    ("slope", "stderr", "approach"),
+    [
+        (-0.5, 0.01, "converges"),
+        (-0.42, 0.05, "converges"),
+        (-0.25, 0.01, "stays away"),
+        (0.0, 0.05, "stays away"),
+        (0.3, 0.05, "stays away"),
+        (-0.25, 0.1, "undecided"),
+        (-0.5, 0.15, "undecided"),
+        (-0.9, 0.02, "undecided"),
+    ],
+)
+def test_the_rule_has_a_rival(slope: float, stderr: float, approach: str) -> None:
+    assert LawError("uniform", (0.2, 0.1), (0.01, 0.01), slope, stderr).approach == approach
+
+
+def test_one_law_that_stays_away_decides() -> None:
+    kinds = {"converges": -0.5, "stays away": 0.0, "undecided": -0.9}
+
+    def verdict(*names: str) -> Universality:
+        errors = tuple(LawError(name, (0.2, 0.1), (0.01, 0.01), kinds[name], 0.02) for name in names)
+        return Universality("committee", "universal", (100, 400), 3, errors, ())
+
+    assert verdict("converges").verdict == "universal"
+    assert verdict("converges", "undecided").verdict == "undecided"
+    assert verdict("converges", "undecided", "stays away").verdict == "not universal"
 
 
 def test_the_power_is_fitted_with_its_error() -> None:

@@ -133,7 +133,7 @@ def test_the_law_is_not_read_where_nothing_is_localised(laws: Laws) -> None:
 def test_a_gaussian_localised_coordinate_is_like_any_other() -> None:
     task = single_index(link="tanh(x)")
     spread = start_state(task)
-    aligned = start_state(task, {"p_1_1": 0.6, "s_1_1": 0.2})
+    aligned = start_state(task, {"M_1_1": 0.3, "p_1_1": 0.6, "s_1_1": 0.2})
     drift = Drift.of(task, level=10)
     assert drift(aligned).flat()[:2] == pytest.approx(drift(spread).flat(), abs=1e-7)
 

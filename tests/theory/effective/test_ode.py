@@ -160,6 +160,13 @@ def test_steps_beyond_stability() -> None:
         effective_ode(single_index(step=0.5), [0, 5])
 
 
+@pytest.mark.parametrize("times", [[3], [0, 1, 2, 3], [0, 0.5]])
+@pytest.mark.parametrize("link", ["x**3", "x**4", "abs(x)**3"])
+def test_a_blow_up_within_one_step_is_out_of_reach(link: str, times: list[float]) -> None:
+    with pytest.raises(ReachError, match="leave every bound"):
+        effective_ode(single_index(link=link, step=1.0), times)
+
+
 def test_a_localised_coordinate_wants_a_law_with_a_distribution() -> None:
     moments = law("moments:mean=0,variance=1,kappa3=0.5,kappa4=1")
     assert np.isfinite(effective_ode(single_index(), [0, 1], laws=moments).values).all()
@@ -172,7 +179,7 @@ def test_a_localised_coordinate_wants_a_law_with_a_distribution() -> None:
 def test_json_and_text_and_latex() -> None:
     curve = effective_ode(logistic(), [0, 1])
     data = curve.to_json()
-    assert data.keys() == {"times", "statistics", "stderr"}
+    assert data.keys() == {"times", "statistics", "stderr", "task", "law", "delta", "method", "stderr_is"}
     assert data["statistics"].keys() == data["stderr"].keys() == {"M_1_1", "Q_1_1"}  # type: ignore[attr-defined]
     assert "M_1_1" in curve.to_text()
     assert r"\dot Q_{ij}" in curve.to_latex()

@@ -91,6 +91,24 @@ def test_what_a_task_is_refused_for() -> None:
         build_task("transformer")
 
 
+def test_an_overlap_left_out_is_its_localised_part() -> None:
+    """Also 0, where the truth is all on coordinates the parameter is not on."""
+    state = start_state(committee(students=3), {"p_1_1": 0.6, "p_2_1": -0.1, "s_1_1": 1.0})
+    assert state.M[:, 0].tolist() == [0.6, -0.1, 0.0]
+    assert state.M[1, 1] == committee().start["M_2_2"]
+    kept = start_state(committee(), {"p_1_1": 0.6, "s_1_1": 0.5, "M_1_1": 0.4})
+    assert kept.M[0, 0] == 0.4
+
+
+def test_the_default_step_shrinks_with_the_growth_of_the_link() -> None:
+    assert [single_index(link=link).step for link in ("tanh", "x**2 - 1", "x**3", "x**4")] == [0.2, 0.02, 0.001, 2e-05]
+    assert committee().step == xor().step == 0.5
+    assert committee(activation="x**3").step < 0.01
+    assert single_index(link="x**3", step=0.3).step == 0.3
+    with pytest.raises(InputError, match="give --delta"):
+        single_index(link="exp(x**2)")
+
+
 @pytest.mark.parametrize(
     "values", [{"M_1_1": 2.0}, {"Q_1_1": 0.3, "p_1_1": 0.7}, {"M_2_1": 0.1}, {"s_1_1": 1.5}, {"M": 1.0}]
 )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sympy
 
+from theory.effective.stability import with_default_step
 from theory.effective.task import Task, symbols
-from theory.effective.tasks.activation import read_activation
+from theory.effective.tasks.activation import ACTIVATIONS, read_activation
 from theory.errors import InputError
+
+DEFAULT_STEP = 0.5
 
 
 def committee(
@@ -17,11 +20,12 @@ def committee(
     train_second: bool = False,
     label_noise: float = 0.0,
     ridge: float = 0.0,
-    step: float = 0.5,
+    step: float | None = None,
 ) -> Task:
     """Loss ½(Σ_i b_i g(w_i·a) − Σ_α g(v_α·a) − e)², teachers orthonormal. Saad and Solla (1995); [U], [E] multi-index.
 
-    ``train_second`` trains b as well; otherwise b stays at its start (1 each).
+    ``train_second`` trains b as well; otherwise b stays at its start (1 each). Left out, the ``step`` is 0.5, or less
+    where an ``activation`` in x asks for it.
 
     >>> committee(students=1, teachers=1, activation="x").gradients.c
     (b1*(b1*z1 - e - u1),)
@@ -36,7 +40,7 @@ def committee(
     start = {f"Q_{i}_{i}": 0.5 for i in range(1, students + 1)} | {f"b_{i}": 1.0 for i in range(1, students + 1)}
     # A small overlap of each student with a teacher of its own tells the students apart.
     start |= {f"M_{i}_{(i - 1) % teachers + 1}": 0.1 + 0.02 * (i - 1) for i in range(1, students + 1)}
-    return Task(
+    task = Task(
         name="committee",
         parameters=tuple(f"w{i}" for i in range(1, students + 1)),
         truths=tuple(f"v{i}" for i in range(1, teachers + 1)),
@@ -44,7 +48,9 @@ def committee(
         loss=residual**2 / 2,
         label_noise=label_noise,
         ridge=ridge,
-        step=step,
+        step=DEFAULT_STEP if step is None else step,
         train_second=train_second,
         start=start,
     )
+    # The activations known by name grow at most linearly: all bear the same step.
+    return with_default_step(task, most=DEFAULT_STEP) if step is None and activation not in ACTIVATIONS else task

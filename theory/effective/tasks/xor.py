@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from theory.effective.softplus import Softplus
+from theory.effective.stability import with_default_step
 from theory.effective.task import Component, Task, symbols
-from theory.effective.tasks.activation import read_activation
+from theory.effective.tasks.activation import ACTIVATIONS, read_activation
 from theory.errors import InputError
+
+DEFAULT_STEP = 0.5
 
 
 def xor(
@@ -15,12 +18,13 @@ def xor(
     separation: float = 2.0,
     noise: float = 0.5,
     ridge: float = 0.01,
-    step: float = 0.5,
+    step: float | None = None,
     train_second: bool = True,
 ) -> Task:
     """Means ±v_1 with label 1, ±v_2 with label 0; loss log(1 + e^ŷ) − y ŷ, ŷ = Σ_i b_i g(w_i·a). [E] §3 (XOR), [U].
 
     [E] takes g = relu (``activation="relu"``), which has a kink; the default is its smooth form.
+    Left out, the ``step`` is 0.5, or less where an ``activation`` in x asks for it.
 
     >>> xor(students=1, activation="x").gradients.c
     (-b1*y1 + b1*(tanh(b1*z1/2)/2 + 1/2),)
@@ -36,7 +40,7 @@ def xor(
     start |= {f"b_{i}": 0.3 * (-1) ** ((i - 1) // 2) for i in range(1, students + 1)}
     # Unit i leans towards one of the four means: +v_1, −v_1, +v_2, −v_2 in turn.
     start |= {f"M_{i}_{(i - 1) // 2 % 2 + 1}": 0.2 * (-1) ** (i - 1) for i in range(1, students + 1)}
-    return Task(
+    task = Task(
         name="xor",
         parameters=tuple(f"w{i}" for i in range(1, students + 1)),
         truths=("v1", "v2"),
@@ -46,7 +50,9 @@ def xor(
         components=tuple(Component(0.25, (first, second), (label,)) for first, second, label in clouds),
         noise=noise,
         ridge=ridge,
-        step=step,
+        step=DEFAULT_STEP if step is None else step,
         train_second=train_second,
         start=start,
     )
+    # The activations known by name grow at most linearly: all bear the same step.
+    return with_default_step(task, most=DEFAULT_STEP) if step is None and activation not in ACTIVATIONS else task

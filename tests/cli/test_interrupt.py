@@ -1,0 +1,26 @@
+"""Ctrl-C: one line, exit code 130, and no promise of kept results where nothing keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def interrupted(*_: object, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_without_a_store_nothing_is_promised(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numerics.sgd.simulate.simulate_sgd", interrupted)
+    assert run("sgd", "simulate") == (130, "", "error: interrupted\n")
+
+
+@pytest.mark.parametrize("store", [["--store", "run.db"], ["--store=run.db"]])
+def test_a_store_keeps_what_was_finished(run: Run, monkeypatch: pytest.MonkeyPatch, store: list[str]) -> None:
+    monkeypatch.setattr("numerics.simulate.simulate", interrupted)
+    sizes = ("--p", "4", "--n", "4", "--m", "4", "--sigma2", "1", "--times", "1", "--replicas", "2")
+    assert run("simulate", *sizes, *store) == (130, "", "error: interrupted; what was finished is kept\n")
