@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable
 from functools import cache
 from importlib import import_module
@@ -14,6 +15,8 @@ from numerics.threads import pin_one_thread
 from theory.errors import InputError
 
 _CONNECT_SECONDS = 30  # a scheduler on a busy machine
+_ADDRESS = re.compile(r"[a-z]+://\S+:\d{1,5}")
+_START = "start one with: dask scheduler, and give its address, for example tcp://127.0.0.1:8786"
 _RESUME = "finished replicas are in the --store if one was given: repeat the command to go on"
 
 
@@ -60,6 +63,8 @@ def on_cluster(
 
 
 def _connect(address: str) -> Any:
+    if not _ADDRESS.fullmatch(address):
+        raise InputError("dask", given=address, expected="a scheduler's address", remedy=_START)
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
@@ -73,7 +78,7 @@ def _connect(address: str) -> Any:
             "dask",
             given=address,
             expected=f"a Dask scheduler that answers within {_CONNECT_SECONDS} s",
-            remedy="start one with: dask scheduler, and give its address, for example tcp://127.0.0.1:8786",
+            remedy=_START,
         ) from error
 
 

@@ -64,3 +64,12 @@ def test_a_full_disk_and_a_closed_pipe_end_quietly() -> None:
     closed = subprocess.run(["bash", "-c", f"set -o pipefail; {command} | true"], capture_output=True, text=True)
     assert closed.returncode in (0, 141)
     assert closed.stderr == ""
+
+
+@pytest.mark.parametrize("address", ["badaddr", ""])
+def test_an_address_that_is_none_is_refused_at_once(run: Run, address: str) -> None:
+    sizes = ["--sizes", "p=4,n=5,m=6,sigma2=1/4", "--times", "0,1", "--replicas", "2"]
+    code, out, err = run("simulate", *sizes, "--dask", address)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: dask: got ")
+    assert err.count("\n") == 1
