@@ -18,7 +18,17 @@ class Format(StrEnum):
     latex = "latex"
 
 
+class PlainFormat(StrEnum):
+    """How measurements are printed: they are no formula, so there is no LaTeX of them."""
+
+    text = "text"
+    json = "json"
+
+
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.", case_sensitive=False)]
+PlainFormatOption = Annotated[
+    PlainFormat, typer.Option("--format", help="How to print the result.", case_sensitive=False)
+]
 
 
 def _from_zero(value: int) -> int:

@@ -19,11 +19,19 @@ from theory.single_index.trap import trap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
+    from numerics.replicas import Progress
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 _FINENESS = 61
+_FINER = 3
+_EDGE = ("nearest", "wrap")
+"""How images over radius and angle go on beyond their edges."""
 _PALE, _DEEPER = "#DCEBF5", "#B5D5EA"
 _SHAPES = {"stable": ("o", "black"), "unstable": ("o", "white"), "saddle": ("D", "white"), "half-stable": ("s", "grey")}
 
@@ -34,18 +42,19 @@ def draw_portrait(
     paths: Sequence[Flow] = (),
     points: Sequence[FixedPoint] | None = None,
     fineness: int = _FINENESS,
+    progress: Progress | None = None,
 ) -> Figure:
     """The flow in the (m_1, m_2) disc, with the fixed points, the basin of m = (1, 0), and the sets of the proofs.
 
     Shaded: the starts that end at the target, darker where m_1 grows all the way. Hatched: the wedge {s̄ ≥ 0, C ≤ 0},
     where no path leaves it. ``points``: the fixed points, found anew where not given. ``fineness``: starts across the
-    disc that are followed for the shading.
+    disc that are followed for the shading, and three times as many at its borders. ``progress`` counts starts.
     """
     loss = replace(loss, quick=True)
     fig = figure(5.6, 5.2)
     (axes,) = panels(fig)
     found = fixed_points(loss) if points is None else points
-    _shade(axes, loss, fineness)
+    _shade(axes, loss, fineness, progress)
     _stream(axes, loss)
     _lines(axes, loss)
     for curve in separatrices(loss, found):
@@ -59,7 +68,12 @@ def draw_portrait(
     _frame(axes)
     axes.set_title(_title(loss), fontsize=9)
     axes.legend(
-        handles=_legend(loss), loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3, fontsize=7, frameon=False
+        handles=_legend(loss, with_paths=bool(paths)),
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.1),
+        ncols=4,
+        fontsize=7,
+        frameon=False,
     )
     return fig
 
@@ -115,12 +129,38 @@ def _draw_aligned(loss: PopulationLoss) -> Figure:
     return fig
 
 
-def _shade(axes: Axes, loss: PopulationLoss, fineness: int) -> None:
-    x, y = _polar(fineness // 2, 2 * fineness)
-    reaches, monotone = reaches_target(loss, x, y)
-    shade = np.where(monotone, 2.0, np.where(reaches, 1.0, 0.0))
-    colours = ["none", _PALE, _DEEPER]
-    axes.contourf(x, y, shade, levels=[-0.5, 0.5, 1.5, 2.5], colors=colours, zorder=0)
+def _shade(axes: Axes, loss: PopulationLoss, fineness: int, progress: Progress | None) -> None:
+    """The two regions, each bounded by the half-way line of its indicator, blurred by a step of the fine grid."""
+    from scipy.ndimage import gaussian_filter
+
+    x, y, reaches, monotone = _regions(loss, fineness // 2, 2 * fineness, progress)
+    for region, colour in ((reaches, _PALE), (monotone, _DEEPER)):
+        blurred = gaussian_filter(region.astype(float), 1.0, mode=_EDGE)
+        axes.contourf(x, y, blurred, levels=[0.5, 1.5], colors=[colour], zorder=0)
+
+
+def _regions(
+    loss: PopulationLoss, radii: int, angles: int, progress: Progress | None
+) -> tuple[Floats, Floats, Mask, Mask]:
+    """A polar grid and the starts on it that end at the target, and with m_1 growing.
+
+    All starts of a coarse grid are followed and, of one ``_FINER`` times as fine, those where the answer changes.
+    """
+    from scipy.ndimage import maximum_filter, minimum_filter
+
+    x, y = _polar(radii, angles)
+    coarse = np.sum(reaches_target(loss, x, y, progress=progress), axis=0)
+    changes = maximum_filter(coarse, 3, mode=_EDGE) != minimum_filter(coarse, 3, mode=_EDGE)
+    x, y = _polar(_FINER * radii, _FINER * angles)
+    row, column = (np.rint(np.arange(size) / _FINER).astype(int) for size in x.shape)
+    fine, near = (grid[np.ix_(row, column)] for grid in (coarse, changes))
+
+    def advance(done: int, total: int) -> None:
+        if progress:
+            progress(coarse.size + done, coarse.size + total)
+
+    fine[near] = np.sum(reaches_target(loss, x[near], y[near], progress=advance), axis=0)
+    return x, y, fine >= 1, fine > 1
 
 
 def _stream(axes: Axes, loss: PopulationLoss) -> None:
@@ -150,14 +190,16 @@ def _lines(axes: Axes, loss: PopulationLoss) -> None:
         hatched.set_clip_path(_circle(axes))
 
 
-def _legend(loss: PopulationLoss) -> list[object]:
+def _legend(loss: PopulationLoss, *, with_paths: bool) -> list[Artist]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[object] = [
+    handles: list[Artist] = [
         Line2D([], [], ls="", marker=shape, mfc=face, mec="black", label=name)
         for name, (shape, face) in _SHAPES.items()
     ]
+    if with_paths:
+        handles.append(Line2D([], [], color="black", lw=2.0, marker="^", ms=6, label="path, from its start ▲"))
     handles += [Patch(color=_PALE, label="ends at v₀"), Patch(color=_DEEPER, label="… with m₁ growing")]
     handles.append(Line2D([], [], color=COLOURS["vermillion"], label="separatrix"))
     if not loss.planar:
@@ -165,6 +207,7 @@ def _legend(loss: PopulationLoss) -> list[object]:
         handles.append(Line2D([], [], color=COLOURS["purple"], ls=":", label="C = 0"))
         if wedge_traps(loss):
             handles.append(Patch(fc="none", ec=COLOURS["purple"], hatch="////", label="trapping wedge"))
+    handles.append(Line2D([], [], ls="", label="Q1–Q4: the quadrants"))
     return handles
 
 
@@ -198,4 +241,4 @@ def _polar(radii: int, angles: int) -> tuple[npt.NDArray[np.float64], npt.NDArra
 def _title(loss: PopulationLoss) -> str:
     text = loss.link.text
     link = text if len(text) <= 40 else f"{text[:39]}…"
-    return f"f(x) = {link},  λ = {loss.lam:g},  η₁ = {loss.eta1:g}"
+    return f"f(x) = {link},  {loss.spike}".replace("η1", "η₁")

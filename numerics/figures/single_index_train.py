@@ -12,12 +12,15 @@ from numerics.figures.style import MARKERS, colours, figure, panels, styled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from numerics.single_index.complexity import Complexity
+    from numerics.single_index.setting import Setting
     from numerics.single_index.train import Training
 
 _MOST_PATHS = 24
 _LEVELS = 18
+_LONGEST = 40
 
 
 @styled()
@@ -26,16 +29,26 @@ def training_figure(runs: Sequence[Training]) -> Figure:
 
     Starts are triangles, ends discs. The loss and the target are those of the first run; paths must have been kept.
     """
-    fig = figure(8.2, 3.7)
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    fig = figure(8.2, 4.4)
     left, right = panels(fig, columns=2)
     _landscape(left, fig, runs[0])
     for colour, run in zip(colours(len(runs)), runs, strict=True):
         _paths(left, right, run, colour)
-    right.axhline(runs[0].plan.target, color="0.6", lw=0.8, ls=":")
-    right.set_ylim(-1.05 if any((run.ends[:, 0] < -0.5).any() for run in runs) else -0.45, 1.05)
+    target = runs[0].plan.target
+    height = "|m₁|" if runs[0].setting.even else "m₁"
+    right.axhline(target, color="0.4", lw=0.9, ls=":", label=f"success: {height} ≥ {target:g} at the end")
+    if runs[0].setting.even:
+        right.axhline(-target, color="0.4", lw=0.9, ls=":")
+    right.set_ylim(min(-0.05, 1.1 * min(_lowest(run) for run in runs)), 1.05)
+    right.xaxis.set_major_locator(MaxNLocator(5))
+    right.xaxis.set_major_formatter(EngFormatter(sep=""))
     right.set_xlabel("samples")
     right.set_ylabel("overlap with the target, m₁")
-    right.legend(loc="lower right")
+    fig.suptitle(_title(runs[0]), fontsize=9)
+    handles, _ = right.get_legend_handles_labels()
+    fig.legend(handles=[*handles, *_marks()], loc="outside lower center", ncols=3)
     return fig
 
 
@@ -46,7 +59,9 @@ def complexity_figure(results: Sequence[Complexity]) -> Figure:
     Points carry standard errors, open triangles are bounds where too few replicas arrived; dashed lines are the ODE
     from the typical start, dotted ones the power that theory gives, drawn through the first point.
     """
-    fig = figure(5.2, 3.8)
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullLocator
+
+    fig = figure(5.2, 4.4)
     (axes,) = panels(fig)
     for k, (colour, result) in enumerate(zip(colours(len(results)), results, strict=True)):
         _medians(axes, result, colour, MARKERS[k % len(MARKERS)])
@@ -54,10 +69,16 @@ def complexity_figure(results: Sequence[Complexity]) -> Figure:
     axes.set_yscale("log")
     dims = sorted({d for result in results for d in result.dims})
     axes.set_xticks(dims, [str(d) for d in dims])
-    axes.minorticks_off()
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+    axes.yaxis.set_minor_formatter(LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=(2.5, 2.5)))
+    axes.tick_params(axis="y", which="minor", labelsize=7)
     axes.set_xlabel("dimension d")
-    axes.set_ylabel(f"samples until m₁ ≥ {results[0].target:g}")
-    axes.legend(fontsize=7)
+    height = "|m₁|" if results[0].setting.even else "m₁"
+    axes.set_ylabel(f"samples until {height} ≥ {results[0].target:g}")
+    axes.set_title(_link_and_spike(results[0].setting), fontsize=9)
+    handles, _ = axes.get_legend_handles_labels()
+    fig.legend(handles=[*handles, *_curves(results)], loc="outside lower center", ncols=2, fontsize=7)
     return fig
 
 
@@ -91,6 +112,49 @@ def _paths(left: Axes, right: Axes, run: Training, colour: str) -> None:
         left.plot(*path[0], "^", ms=4, color=colour, mec="white", mew=0.4, zorder=6)
         left.plot(*path[-1], "o", ms=4, color=colour, mec="white", mew=0.4, zorder=7)
         right.plot(samples, path[:, 0], color=colour, lw=0.8, alpha=0.8, label=label if k == 0 else None)
+
+
+def _marks() -> list[Line2D]:
+    """Legend entries for what the left panel marks."""
+    from matplotlib.lines import Line2D
+
+    marks = (("^", "0.3", "start"), ("o", "0.3", "end"), ("*", "white", "target v₀"))
+    return [
+        Line2D([], [], ls="", marker=marker, ms=8 if marker == "*" else 5, mfc=face, mec="black", mew=0.6, label=name)
+        for marker, face, name in marks
+    ]
+
+
+def _curves(results: Sequence[Complexity]) -> list[Line2D]:
+    """Legend entries for the lines and bounds that are there."""
+    from matplotlib.lines import Line2D
+
+    entries = []
+    if any(samples is not None for result in results for samples in result.ode):
+        entries.append(Line2D([], [], color="0.3", ls="--", lw=0.9, label="ODE from the typical start"))
+    powers = sorted({result.theory_exponent for result in results if result.theory_exponent is not None})
+    if powers:
+        shown = ", ".join(f"d^{power:g}" for power in powers)
+        entries.append(Line2D([], [], color="0.3", ls=":", lw=1.1, label=f"theory: {shown}"))
+    if any(m.value is None for result in results for m in result.medians):
+        entries.append(Line2D([], [], ls="", marker="^", mfc="none", mec="0.3", label="bound: too few arrived"))
+    return entries
+
+
+def _lowest(run: Training) -> float:
+    return min(float(run.starts[:, 0].min()), float(run.paths[:, :, 0].min(initial=1.0)))
+
+
+def _link_and_spike(setting: Setting) -> str:
+    text = setting.link.text
+    return f"f(x) = {text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'},  {setting.loss.spike}".replace(
+        "η1", "η₁"
+    )
+
+
+def _title(run: Training) -> str:
+    delta = run.plan.step * run.setting.d
+    return f"{_link_and_spike(run.setting)},  d = {run.setting.d},  step {run.plan.step:g} (δ = {delta:.3g})"
 
 
 def _medians(axes: Axes, result: Complexity, colour: str, marker: str) -> None:

@@ -44,6 +44,8 @@ class Complexity:
     slope: Slope
     ode_slope: float | None
     theory_exponent: float | None
+    method: Method
+    seed: int
     interrupted: bool = False
 
     def to_json(self) -> dict[str, object]:
@@ -56,13 +58,26 @@ class Complexity:
             "slope": self.slope.value,
             "slope_stderr": self.slope.stderr,
             "theory_exponent": self.theory_exponent,
+            "ode": list(self.ode),
+            "ode_slope": self.ode_slope,
+            "link": self.setting.link.text,
+            "lambda": self.setting.lam,
+            "eta1": self.setting.eta1,
+            "noise": self.setting.noise,
+            "start": self.start.text,
+            "target": self.target,
+            "steps": list(self.steps),
+            "replicas": self.medians[0].count,
+            "method": self.method,
+            "seed": self.seed,
         }
 
     def to_text(self) -> str:
         """A table, then the slope beside the exponent, then what was chosen."""
         s, height = self.setting, "|m1|" if self.setting.even else "m1"
         lines = [
-            f"f = {s.link}, λ = {s.lam:g}, η1 = {s.eta1:g}, Var ε = {s.noise:g}; start {self.start.text}",
+            f"f = {s.link}, {s.loss.spike}, Var ε = {s.noise:g}",
+            f"start {self.start.text}, {self.method}, seed {self.seed}",
             f"samples N* until {height} ≥ {self.target:g}: median over {self.medians[0].count} replicas",
             f"{'d':>9} {'N*':>12} {'± (1σ)':>10} {'censored':>9} {'ODE':>12} {'step δ/d':>10} {'δ':>9}",
         ]
@@ -206,6 +221,8 @@ def complexity(
         fit_slope(sizes[:count], times, medians, replica_seed(seed, replicas)),
         _ode_slope(sizes[:count], medians, ode[:count]),
         theory_exponent(replace(setting, d=sizes[-1]), start, target),
+        method,
+        seed,
         interrupted,
     )
 

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import sympy
 
 from theory.errors import InputError
-from theory.single_index.link import Link, X
+from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss
 
 SMALLEST_DIMENSION = 5
@@ -67,7 +66,7 @@ class Setting:
     @property
     def even(self) -> bool:
         """Whether f(−x) = f(x), so that −v_0 is as good an answer as v_0."""
-        return bool(sympy.expand(self.link.expression.subs(X, -X) - self.link.expression) == 0)
+        return self.link.is_even
 
     def describe(self) -> str:
         """The setting in one line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from numerics.replicas import Progress
 from numerics.single_index.batches import Plan
+from numerics.single_index.censoring import median
 from numerics.single_index.chains import Method, Runs, run_chains
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import PcaStart, Start
-from theory.errors import InputError
 
 SUCCESS = 0.9
 """An end with m_1 (|m_1| for an even link) from here on counts as success unless another target is given."""
@@ -59,38 +60,41 @@ class Training:
         return math.sqrt(share * (1 - share) / count)
 
     def to_json(self) -> dict[str, object]:
-        """Final overlaps, one a replica, and the share of successes."""
+        """Final overlaps, one a replica, the share of successes, and what was run."""
         return {
             "m1": self.ends[:, 0].tolist(),
             "m2": self.ends[:, 1].tolist(),
             "success_fraction": self.success_fraction,
             "start": self.start.text,
             "method": self.method,
+            "success_stderr": self.success_stderr,
+            "hits": list(self.hits),
+            "link": self.setting.link.text,
+            "lambda": self.setting.lam,
+            "eta1": self.setting.eta1,
+            "noise": self.setting.noise,
+            "d": self.setting.d,
+            "steps": self.plan.steps,
+            "step": self.plan.step,
+            "target": self.plan.target,
+            "seed": self.seed,
         }
-
-    def to_latex(self) -> str:
-        """Refused: a list of runs is no formula."""
-        raise InputError(
-            "format", given="latex", expected="text or json for simulated runs", remedy="use --format json"
-        )
 
     def to_text(self) -> str:
         """The setting, the start as drawn, and the ends."""
         setting, plan = self.setting, self.plan
         height = "|m1|" if setting.even else "m1"
-        hits = [hit for hit in self.hits if hit is not None]
         lines = [
-            setting.describe(),
+            setting.describe() + ("" if setting.lam else "  (no spike: η1 is idle)"),
             f"{plan.steps} steps of {plan.step:g} (δ = {plan.step * setting.d:.3g}), {self.method}, seed {self.seed}",
             f"start {self.start.text}: m1 = {_spread(self.starts[:, 0])}, m2 = {_spread(self.starts[:, 1])}",
             *_about_start(setting, self.start, self.starts),
             f"end: m1 = {_spread(self.ends[:, 0])}, m2 = {_spread(self.ends[:, 1])}",
-            f"success ({height} ≥ {plan.target:g} at the end): {int(self.successes.sum())} of {len(self.ends)}",
+            f"success ({height} ≥ {plan.target:g} at the end): {int(self.successes.sum())} of {len(self.ends)}, "
+            f"{self.success_fraction:.3g} ± {self.success_stderr:.2g}",
+            f"{height} ≥ {plan.target:g} first reached after {_arrival(self.hits, plan.steps)}",
+            f"± is one standard error, s.d. the spread over the {len(self.ends)} replicas",
         ]
-        if hits:
-            lines.append(
-                f"{height} ≥ {plan.target:g} first reached after {int(np.median(hits))} samples (median of {len(hits)})"
-            )
         return "\n".join(lines)
 
 
@@ -159,7 +163,20 @@ def _training(setting: Setting, start: Start, plan: Plan, method: Method, seed: 
 
 
 def _spread(values: NDArray[np.float64]) -> str:
-    return f"{values.mean():.4g} ± {values.std():.2g}"
+    """Mean ± standard error, and the standard deviation; of a single value, just that."""
+    if len(values) == 1:
+        return f"{values[0]:.4g}"
+    deviation = float(values.std(ddof=1))
+    return f"{values.mean():.4g} ± {deviation / math.sqrt(len(values)):.2g} (s.d. {deviation:.2g})"
+
+
+def _arrival(hits: Sequence[int | None], steps: int) -> str:
+    """The median first time, those that did not arrive counting as later than all others."""
+    found, arrived = median(hits, steps), len(hits) - sum(hit is None for hit in hits)
+    if found.value is None:
+        return f"more than {steps} samples (median; {arrived} of {len(hits)} replicas arrived)"
+    error = f" ± {found.stderr:.0f}" if found.stderr and len(hits) > 1 else ""
+    return f"{found.value:.5g}{error} samples (median; {arrived} of {len(hits)} replicas arrived)"
 
 
 def _about_start(setting: Setting, start: Start, starts: NDArray[np.float64]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import Format, FormatOption
+from ringprism.options import Format, FormatOption, PlainFormat, PlainFormatOption
 from theory.errors import InputError
 
 single_index = typer.Typer(
@@ -72,7 +72,7 @@ def flow(
     times: Annotated[str, typer.Option("--times", help="Times, increasing, separated by commas.")],
     noise: NoiseOption = 0.0,
     figure: FigureOption = None,
-    format: FormatOption = Format.text,
+    format: PlainFormatOption = PlainFormat.text,
 ) -> None:
     """The population gradient flow on the sphere from a start, with the fixed points and the start's fate.
 
@@ -84,10 +84,6 @@ def flow(
     from theory.times import parse_times
 
     _check_figure(figure)
-    if format is Format.latex:
-        raise InputError(
-            "format", given="latex", expected="text or json for a flow", remedy="single-index loss prints LaTeX"
-        )
     landscape = PopulationLoss(Link.parse(link), lam=lam, eta1=eta1, noise=noise)
     report = describe_flow(landscape, start=parse_overlaps(start), times=parse_times(times))
     console.warn(report.warnings)
@@ -96,7 +92,9 @@ def flow(
         from numerics.figures.style import save
         from theory.single_index.flow import smooth_path
 
-        save(draw_portrait(landscape, paths=[smooth_path(report.path)], points=report.points), figure)
+        with console.progress_bar("starts followed") as progress:
+            drawn = draw_portrait(landscape, paths=[smooth_path(report.path)], points=report.points, progress=progress)
+        save(drawn, figure)
     console.emit(report, format)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +19,7 @@ from ringprism.commands.single_index import (
 from ringprism.commands.single_index import (
     single_index as single_index,
 )
-from ringprism.options import Format, FormatOption, SeedOption
+from ringprism.options import Format, FormatOption, PlainFormat, PlainFormatOption, SeedOption
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,9 +37,19 @@ _StartOption = Annotated[
 _SignOption = Annotated[
     str, typer.Option("--pca-sign", help="Sign of a principal component: oracle (as [S] assumes), labels:K, random.")
 ]
+
+
+class _Method(StrEnum):
+    """How a chain is run."""
+
+    reduced = "reduced"
+    full = "full"
+
+
 _MethodOption = Annotated[
-    str, typer.Option("--method", help="reduced: exact in law, cost independent of d; full: every coordinate.")
+    _Method, typer.Option("--method", help="reduced: exact in law, cost independent of d; full: every coordinate.")
 ]
+_StoreOption = Annotated[Path | None, typer.Option("--store", help="Keep finished replicas in this file.")]
 _WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Threads.")]
 _RECORDS = 400
 
@@ -55,17 +66,17 @@ def train_command(
     ] = None,
     start: _StartOption = "random",
     replicas: Annotated[int, typer.Option("--replicas", help="Independent runs.")] = 16,
-    method: _MethodOption = "reduced",
+    method: _MethodOption = _Method.reduced,
     pca_sign: _SignOption = "oracle",
     target: Annotated[
         float, typer.Option("--target", help="Success is to end with m1 (|m1| for an even f) here.")
     ] = 0.9,
     noise: NoiseOption = 0.0,
-    store: Annotated[Path | None, typer.Option("--store", help="Keep finished replicas in this file.")] = None,
+    store: _StoreOption = None,
     seed: SeedOption = 0,
     workers: _WorkersOption = 1,
     figure: FigureOption = None,
-    format: FormatOption = Format.text,
+    format: PlainFormatOption = PlainFormat.text,
 ) -> None:
     """Train by online spherical SGD, and count who finds the target.
 
@@ -123,7 +134,8 @@ def complexity_command(
         float, typer.Option("--budget", help="A run is given up after this many times the samples the ODE needs.")
     ] = 8.0,
     noise: NoiseOption = 0.0,
-    method: _MethodOption = "reduced",
+    method: _MethodOption = _Method.reduced,
+    store: _StoreOption = None,
     seed: SeedOption = 0,
     workers: _WorkersOption = 1,
     figure: FigureOption = None,
@@ -151,6 +163,7 @@ def complexity_command(
             method=_method(method),
             workers=workers,
             progress=progress,
+            store=store,
         )
     if format is not Format.text:
         console.warn(result.notes)
@@ -171,12 +184,8 @@ def _setting(link: str, lam: float, eta1: float, d: int, noise: float) -> Settin
     return Setting(Link.parse(link), lam=lam, eta1=eta1, d=d, noise=noise)
 
 
-def _method(text: str) -> Method:
-    if text == "reduced":
-        return "reduced"
-    if text == "full":
-        return "full"
-    raise InputError("method", given=text, expected="reduced or full", remedy="use --method reduced")
+def _method(chosen: _Method) -> Method:
+    return "full" if chosen is _Method.full else "reduced"
 
 
 def _numbers(what: str, text: str, *, whole: bool = False) -> list[float]:

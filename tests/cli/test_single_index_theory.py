@@ -74,6 +74,25 @@ def test_flow_record(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert figure.read_text().startswith("<?xml")
 
 
+def test_flow_offers_text_and_json_and_says_where_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "<text|json>" in run(capsys, "flow", "--help")[1]
+    _, text, _ = run(capsys, "flow", "--link", "x**2", *SPIKE, "--start", "-0.4,0.1", "--times", "0,0.1,1")
+    assert "ends at (m1, m2) = (-1, 0): minus the target, equivalent for an even link" in text
+
+
+def test_loss_gives_a_verdict_on_the_spike_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for eta1, answer, trap in (("0.45", "hard", "would be a trap"), ("1", "trapped", "is a trap")):
+        _, text, _ = run(capsys, "loss", *CUBIC, "--lambda", "1", "--eta1", eta1)
+        assert text.splitlines()[1].startswith(f"{answer}: ")
+        assert trap in text
+        assert "f(√B·), the link as the labels' variance B shows it" in text
+        record = json.loads(run(capsys, "loss", *CUBIC, "--lambda", "1", "--eta1", eta1, "--format", "json")[1])
+        assert record["verdict"] == answer
+    idle = run(capsys, "loss", *CUBIC, "--lambda", "0", "--eta1", "0.3")[1]
+    assert "η1 is idle" in idle
+    assert "at η1 = 1" not in idle
+
+
 def test_loss_figures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for eta1 in ("0.45", "1"):
         figure = tmp_path / f"loss-{eta1}.png"

@@ -20,7 +20,8 @@ def test_training_prints_the_agreed_record(run: Run, method: str) -> None:
     code, out, _ = run(*TRAIN, "--start", "pca:200", "--method", method, "--format", "json")
     record = json.loads(out)
     assert code == 0
-    assert list(record) == ["m1", "m2", "success_fraction", "start", "method"]
+    assert list(record)[:5] == ["m1", "m2", "success_fraction", "start", "method"]
+    assert {"link", "lambda", "eta1", "d", "steps", "step", "seed", "hits", "success_stderr"} <= set(record)
     assert len(record["m1"]) == len(record["m2"]) == 3
     assert record["start"] == "pca:200 (sign: oracle)"
     assert record["method"] == method
@@ -37,7 +38,8 @@ def test_complexity_prints_the_agreed_record_and_its_choices(run: Run) -> None:
     code, out, err = run(*COMPLEXITY, "--start", "pca-law:4d", "--format", "json")
     record = json.loads(out)
     assert code == 0
-    assert list(record) == ["dims", "n_star", "stderr", "censored", "slope", "slope_stderr", "theory_exponent"]
+    assert list(record)[:7] == ["dims", "n_star", "stderr", "censored", "slope", "slope_stderr", "theory_exponent"]
+    assert {"link", "lambda", "eta1", "start", "target", "steps", "replicas", "method", "seed"} <= set(record)
     assert record["theory_exponent"] == 1.0
     assert "oracle" in err
     text = run(*COMPLEXITY, "--start", "0.5,0.2", "--steps", "1e-4,5e-5")[1]
@@ -55,7 +57,20 @@ def test_figures_and_stores_are_written(run: Run, tmp_path: Path) -> None:
     code, _, err = run(*arguments, "--step", "1e-4")
     assert code == 2
     assert "store" in err
-    assert run(*COMPLEXITY, "--start", "0.5,0.2", "--figure", str(tmp_path / "b.png"))[0] == 0
+    sweep = (*COMPLEXITY, "--start", "0.5,0.2", "--store", str(tmp_path / "sweep.db"))
+    finished = run(*sweep, "--figure", str(tmp_path / "b.png"))
+    assert finished[0] == 0
+    assert run(*sweep) == finished
+    code, _, err = run(*sweep, "--target", "0.7", "--steps", "1e-4,5e-5")
+    assert code == 2
+    assert "store" in err
+
+
+@pytest.mark.parametrize(("command", "formats"), [("train", "<text|json>"), ("complexity", "<text|json|latex>")])
+def test_help_offers_what_there_is(run: Run, command: str, formats: str) -> None:
+    shown = run("single-index", command, "--help")[1]
+    assert "--method <reduced|full>" in " ".join(shown.split())
+    assert formats in shown
 
 
 @pytest.mark.parametrize(

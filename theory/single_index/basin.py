@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,17 +64,23 @@ def basin(loss: PopulationLoss, *, grid: int = 81) -> Basin:
     return Basin(axis, axis, reaches, monotone, float(reaches.sum() / inside.sum()))
 
 
-def reaches_target(loss: PopulationLoss, m1: npt.ArrayLike, m2: npt.ArrayLike) -> tuple[Mask, Mask]:
+def reaches_target(
+    loss: PopulationLoss,
+    m1: npt.ArrayLike,
+    m2: npt.ArrayLike,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Mask, Mask]:
     """For each start: does the flow end at m = (1, 0), and does it do so with m_1 growing all the way?
 
-    Where Φ depends on m_1 alone, m_1 → 1 is what counts.
+    Where Φ depends on m_1 alone, m_1 → 1 is what counts. ``progress`` counts the starts that have arrived anywhere.
 
     >>> from theory.single_index.link import Link
     >>> trapped = PopulationLoss(Link.parse("x**3-3*x"), lam=1.0, eta1=1.0)
     >>> [bool(part) for part in reaches_target(trapped, [0.05, 0.2], [0.0, 0.0])[0]]
     [False, True]
     """
-    x, y, rising = destinations(loss, m1, m2)
+    x, y, rising = destinations(loss, m1, m2, progress=progress)
     arrived = np.hypot(x - 1, y) < _ARRIVED if not loss.planar else x > 1 - _ARRIVED
     return arrived, arrived & rising
 

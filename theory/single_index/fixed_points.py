@@ -154,16 +154,24 @@ def _judge_inside(loss: PopulationLoss, m1: float, m2: float, scale: float) -> F
     index = int(np.sign(rates[0] * rates[1]))
     stability = _NAMES[int(np.sign(rates[0])), int(np.sign(rates[1]))]
     if np.abs(rates).min() <= _ZERO * scale:
-        stability, index = _by_surroundings(loss, m1, m2, value)
+        flat = np.linalg.eigh(hessian(loss, m1, m2))
+        stability, index = _by_surroundings(
+            loss, m1, m2, value, flat.eigenvectors[:, np.abs(flat.eigenvalues).argmin()]
+        )
     return FixedPoint(m1, m2, value, stability, tuple(float(rate) for rate in rates), False, index)
 
 
-def _by_surroundings(loss: PopulationLoss, m1: float, m2: float, value: float) -> tuple[str, int]:
+def _by_surroundings(loss: PopulationLoss, m1: float, m2: float, value: float, flat: Floats) -> tuple[str, int]:
     """A zero rate leaves the answer to higher orders: count the sectors of a small circle in which Φ is lower.
 
-    The index is 1 − that number, or 1 where Φ is lower all around.
+    At order k they may be as narrow as r^{k/2−1}, around ± the direction ``flat`` of the zero rate, where more angles
+    are therefore tried. The index is 1 − that number, or 1 where Φ is lower all around.
     """
-    angles = np.linspace(0, 2 * np.pi, 720, endpoint=False)
+    along = math.atan2(flat[1], flat[0])
+    beside = np.geomspace(1e-8, 0.1, 60)
+    narrow = np.concatenate([-beside, [0.0], beside])
+    angles = np.concatenate([np.linspace(0, 2 * np.pi, 720, endpoint=False), along + narrow, along + np.pi + narrow])
+    angles = np.sort(angles % (2 * np.pi))
     around = replace(loss, quick=True).value(m1 + _SMALL_CIRCLE * np.cos(angles), m2 + _SMALL_CIRCLE * np.sin(angles))
     lower = around < value
     sectors = int((lower & ~np.roll(lower, 1)).sum())

@@ -123,14 +123,19 @@ def smooth_path(path: Flow, *, points: int = 400) -> Flow:
 
 
 def destinations(
-    loss: PopulationLoss, m1: npt.ArrayLike, m2: npt.ArrayLike, *, steps: int = 400
+    loss: PopulationLoss,
+    m1: npt.ArrayLike,
+    m2: npt.ArrayLike,
+    *,
+    steps: int = 400,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Where the flow from each of many starts goes, and whether m_1 grew all the way.
 
     A linearly implicit scheme of second order (Rosenbrock, γ = 1 + 1/√2) with a step of its own for each start: as long
     as the path moves by 0.02 and no deviation grows by more than a third. Fast directions do not slow it down, and
     points with a zero rate are approached and left geometrically, without being stepped across. A start whose speed
-    has fallen to 10⁻⁸ of the typical one has arrived.
+    has fallen to 10⁻⁸ of the typical one has arrived. ``progress`` counts those that have.
     """
     loss = replace(loss, quick=True)
     x, y = np.broadcast_arrays(np.asarray(m1, dtype=np.float64), np.asarray(m2, dtype=np.float64))
@@ -146,6 +151,8 @@ def destinations(
         m = ends[:, active]
         rate = velocity(m)
         moving = np.hypot(*rate) > still
+        if progress:
+            progress(x.size - int(moving.sum()), x.size)
         if not moving.any():
             break
         active, m, rate = active[moving], m[:, moving], rate[:, moving]

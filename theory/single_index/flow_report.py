@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from theory.errors import InputError
-from theory.single_index.basin import reaches_target
+from theory.single_index.fate import End, judge_end
 from theory.single_index.fixed_points import FixedPoint, fixed_points, indices_complete
-from theory.single_index.flow import Flow, flow
+from theory.single_index.flow import Flow, destinations, flow
 from theory.single_index.loss import PopulationLoss
 from theory.single_index.regions import trapping_wedge, wedge_traps
 
@@ -21,16 +20,21 @@ _ROWS = 40
 class FlowReport:
     """The path, all fixed points by increasing loss, and the fate of the start.
 
-    ``reaches_target``: the flow ends at m = (1, 0); ``monotone``: m_1 grows all the way there. ``in_trapping_wedge``:
-    the start lies in the wedge {s̄ ≥ 0, C ≤ 0} and the flow can never leave it.
+    ``end``: where the flow ends, beyond the last time too; ``monotone``: at m = (1, 0), with m_1 growing all the way.
+    ``in_trapping_wedge``: the start lies in the wedge {s̄ ≥ 0, C ≤ 0} and the flow can never leave it.
     """
 
     path: Flow
     points: tuple[FixedPoint, ...]
-    reaches_target: bool
+    end: End
     monotone: bool
     in_trapping_wedge: bool
     warnings: tuple[str, ...]
+
+    @property
+    def reaches_target(self) -> bool:
+        """Whether the flow ends at m = (1, 0)."""
+        return self.end.kind == "target"
 
     def to_json(self) -> dict[str, object]:
         """The interface's record."""
@@ -45,6 +49,7 @@ class FlowReport:
             "m2": [float(m) for m in self.path.m2],
             "loss": [float(value) for value in self.path.value],
             "fixed_points": [point.to_json() for point in self.points],
+            "end": self.end.to_json(),
             "reaches_target": self.reaches_target,
             "monotone": self.monotone,
             "in_trapping_wedge": self.in_trapping_wedge,
@@ -57,7 +62,7 @@ class FlowReport:
         """The path (at most 40 rows of it), the fixed points, the verdict on the start."""
         loss = replace(self.path.loss, quick=True)
         lines = [
-            f"link f(x) = {loss.link.text}, λ = {loss.lam:g}, η1 = {loss.eta1:g}   (Φ by {loss.method})",
+            f"link f(x) = {loss.link.text}, {loss.spike}   (Φ by {loss.method})",
             "",
             f"{'t':>10} {'m1':>12} {'m2':>12} {'Φ':>14}",
         ]
@@ -70,17 +75,10 @@ class FlowReport:
             f" rates {', '.join(f'{rate:.4g}' for rate in p.rates)}{'  on the circle' if p.on_circle else ''}"
             for p in self.points
         ]
-        fate = "ends at the target" if self.reaches_target else "does not end at the target"
         way = ", m1 growing all the way" if self.monotone else ""
         wedge = "; it lies in the wedge that no path leaves" if self.in_trapping_wedge else ""
-        lines += ["", f"the start {self.path.start} {fate}{way}{wedge}"]
+        lines += ["", f"the start {self.path.start} ends at (m1, m2) = {self.end.to_text()}{way}{wedge}"]
         return "\n".join(lines)
-
-    def to_latex(self) -> str:
-        """A path is numbers, not a formula: refused."""
-        raise InputError(
-            "format", given="latex", expected="text or json for a flow", remedy="single-index loss prints LaTeX"
-        )
 
 
 def describe_flow(loss: PopulationLoss, *, start: tuple[float, float], times: Iterable[float]) -> FlowReport:
@@ -90,12 +88,15 @@ def describe_flow(loss: PopulationLoss, *, start: tuple[float, float], times: It
     >>> report = describe_flow(PopulationLoss(Link.parse("x**3-3*x"), lam=1.0, eta1=0.45), start=(-0.1, 0.2), times=[1])
     >>> report.reaches_target, report.in_trapping_wedge
     (False, True)
+    >>> report.end.kind
+    'half-stable'
     """
     path = flow(loss, start, times)
-    reaches, monotone = reaches_target(loss, [path.start[0]], [path.start[1]])
+    x, y, rising = destinations(loss, [path.start[0]], [path.start[1]])
     points = fixed_points(loss)
+    end = judge_end(loss, points, float(x[0]), float(y[0]))
     warnings = []
     if not indices_complete(loss, points):
         warnings.append("the indices of the fixed points do not add up: one may be missing, or they are not isolated")
     inside = bool(trapping_wedge(loss).contains(*np.array(path.start))) and wedge_traps(loss)
-    return FlowReport(path, points, bool(reaches[0]), bool(monotone[0]), inside, tuple(warnings))
+    return FlowReport(path, points, end, end.kind == "target" and bool(rising[0]), inside, tuple(warnings))

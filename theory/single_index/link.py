@@ -110,6 +110,15 @@ class Link:
         """
         return _kinks(self.expression)
 
+    @property
+    def is_even(self) -> bool:
+        """Whether f(−x) = f(x), so that −v_0 explains the labels as well as v_0.
+
+        >>> [Link.parse(text).is_even for text in ("x**2", "abs(x)", "x**3")]
+        [True, True, False]
+        """
+        return _is_even(self.expression)
+
     def __str__(self) -> str:
         return self.text
 
@@ -125,6 +134,11 @@ def _evaluate(expression: sympy.Expr, x: npt.ArrayLike) -> Floats:
 def _compiled(expression: sympy.Expr) -> Callable[[Floats], Floats]:
     function: Callable[[Floats], Floats] = sympy.lambdify(X, expression, modules=["scipy", "numpy"], cse=True)
     return function
+
+
+@functools.lru_cache(maxsize=64)
+def _is_even(expression: sympy.Expr) -> bool:
+    return bool(sympy.expand(expression.subs(X, -X) - expression) == 0)
 
 
 @functools.lru_cache(maxsize=256)

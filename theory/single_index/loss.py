@@ -64,6 +64,16 @@ class PopulationLoss:
         return math.sqrt(1 - self.eta1**2)
 
     @property
+    def spike(self) -> str:
+        """The spike in words.
+
+        >>> from theory.single_index.link import Link
+        >>> PopulationLoss(Link.parse("x"), lam=0.0, eta1=0.45).spike
+        'λ = 0 (no spike: η1 is idle)'
+        """
+        return f"λ = {self.lam:g}, η1 = {self.eta1:g}" if self.lam else "λ = 0 (no spike: η1 is idle)"
+
+    @property
     def B(self) -> float:
         """Variance of the target field a·v_0."""
         return 1 + self.lam * self.eta1**2

@@ -16,6 +16,7 @@ from theory.single_index.moments import derivative_mean
 from theory.single_index.symbolic import ETA1, FIELDS, LAMBDA, NOISE, SPIKE_OVERLAP, SymbolicLoss, symbolic_loss
 from theory.single_index.taylor import TaylorTerm, coefficient_value, show, taylor_terms, variance_slope
 from theory.single_index.trap import Trap, trap
+from theory.single_index.verdict import Verdict, verdict
 
 _TERSE_DEGREE = 6
 
@@ -40,7 +41,7 @@ class PointValues:
 class LossReport:
     """What ``describe_loss`` found; ``spiked_exponent`` is the exponent seen at the label's variance B.
 
-    ``setting`` is (λ, η_1) if they were given; ``point`` holds values if a point was.
+    ``setting`` is (λ, η_1) if they were given, and then there is a ``verdict``; ``point`` holds values if a point was.
     """
 
     link: Link
@@ -54,10 +55,18 @@ class LossReport:
     noise: float
     trap: Trap | None
     point: PointValues | None
+    verdict: Verdict | None
 
     def population_loss(self) -> sympy.Expr:
         """Φ in m_1, m_2 and whichever of λ, η_1 were left open."""
         return self.symbolic.in_overlaps.subs(NOISE, _rational(self.noise)).subs(self._numbers())
+
+    @property
+    def numeric(self) -> PopulationLoss | None:
+        """The loss with its numbers, where λ and η_1 were given."""
+        if self.setting is None:
+            return None
+        return PopulationLoss(self.link, lam=self.setting[0], eta1=self.setting[1], noise=self.noise)
 
     def _numbers(self) -> dict[sympy.Symbol, sympy.Rational]:
         if self.setting is None:
@@ -83,6 +92,8 @@ class LossReport:
         }
         if self.setting is not None:
             record |= {"lambda": self.setting[0], "eta1": self.setting[1], "noise": self.noise}
+        if self.verdict is not None:
+            record |= self.verdict.to_json()
         if self.trap is not None:
             record["trap"] = self.trap.to_json()
         if self.point is not None:
@@ -101,10 +112,10 @@ class LossReport:
 
     def to_text(self) -> str:
         """For people: exponent, the loss in its three parts, the expansion at zero overlap, the trap, the values."""
-        spiked = "" if self.spiked_exponent is None else f"; at the label's variance B, {self.spiked_exponent}"
         lines = [
-            f"link f(x) = {self.link.text}",
-            f"information exponent {self.exponent.exponent}{spiked}",
+            f"link f(x) = {self.link.text}{'' if self.numeric is None else f', {self.numeric.spike}'}",
+            *([] if self.verdict is None else [self.verdict.to_text()]),
+            f"information exponent {self.exponent.exponent}{self._spiked_words()}",
             "",
             f"population loss Φ = variance + alignment + constant ({self.symbolic.family or 'no closed form: series'})",
             *(f"  {name:<9} {_plain(part)}" for name, part in self._parts().items()),
@@ -173,7 +184,15 @@ class LossReport:
         trapped = self._trap_word()
         if trapped is None:
             return "at η1 = 1, give --lambda to see whether zero overlap is a trap"
-        return f"at η1 = 1, zero overlap is {'a trap' if trapped else 'no trap'}"
+        if self.setting is not None and self.setting[0] == 0:
+            return "idle at λ = 0"
+        elsewhere = self.setting is not None and self.setting[1] < 1
+        return f"at η1 = 1, zero overlap {'would be' if elsewhere else 'is'} {'a trap' if trapped else 'no trap'}"
+
+    def _spiked_words(self) -> str:
+        if self.spiked_exponent is None or (self.setting is not None and self.setting[0] == 0):
+            return ""
+        return f"; {self.spiked_exponent} of f(√B·), the link as the labels' variance B shows it"
 
 
 def describe_loss(
@@ -210,6 +229,7 @@ def describe_loss(
         setting=setting,
         noise=noise,
         trap=None if lam is None else trap(link, lam=float(lam)),
+        verdict=None if numeric is None else verdict(numeric),
         point=None if numeric is None or point is None else _values(numeric, *check_overlaps(*point)),
     )
 

@@ -46,7 +46,20 @@ def test_a_trap_is_censored_and_no_number() -> None:
 def test_the_record_has_the_agreed_keys_and_the_text_the_choices() -> None:
     result = ask("He(2, x)", 0.0, 1.0, "pca-law:4d", (20, 40), replicas=8)
     keys = ["dims", "n_star", "stderr", "censored", "slope", "slope_stderr", "theory_exponent"]
-    assert list(result.to_json()) == keys
+    record = result.to_json()
+    assert list(record)[:7] == keys
+    asked = {
+        "link": "He(2, x)",
+        "lambda": 0.0,
+        "eta1": 1.0,
+        "target": 0.5,
+        "replicas": 8,
+        "method": "reduced",
+        "seed": 0,
+    }
+    assert asked.items() <= record.items()
+    assert record["steps"] == list(result.steps)
+    assert "η1 is idle" in result.to_text()
     assert "step δ/d" in result.to_text()
     assert "|m1|" in result.to_text()
     assert "oracle" in result.to_text()
@@ -68,15 +81,30 @@ def test_training_reports_starts_ends_and_success() -> None:
     setting = Setting(CUBIC, lam=1.0, eta1=0.8, d=40)
     result = train(setting, parse_start("pca:200"), steps=4000, step=1e-4, replicas=20, every=1000)
     record = result.to_json()
-    assert list(record) == ["m1", "m2", "success_fraction", "start", "method"]
+    assert list(record)[:5] == ["m1", "m2", "success_fraction", "start", "method"]
+    asked = {"link": "x**3 - 3*x", "lambda": 1.0, "eta1": 0.8, "d": 40, "steps": 4000, "step": 1e-4, "seed": 0}
+    assert asked.items() <= record.items()
+    assert record["hits"] == list(result.hits)
     assert record["start"] == "pca:200 (sign: oracle)"
     assert record["success_fraction"] == np.mean(np.array(record["m1"]) >= 0.9)
     assert result.paths.shape == (20, 4, 2)
     np.testing.assert_array_equal(result.paths[:, -1], result.ends)
     assert "by an oracle" in result.to_text()
     assert 0 < result.success_stderr < 0.15
-    with pytest.raises(InputError, match="format"):
-        result.to_latex()
+    deviation = result.ends[:, 0].std(ddof=1)
+    text = result.to_text()
+    assert f"end: m1 = {result.ends[:, 0].mean():.4g} ± {deviation / 20**0.5:.2g} (s.d. {deviation:.2g})" in text
+    assert f"{result.success_fraction:.3g} ± {result.success_stderr:.2g}" in text
+    assert "± is one standard error" in text
+
+
+def test_one_replica_has_no_error() -> None:
+    setting = Setting(CUBIC, lam=0.0, eta1=0.8, d=40)
+    text = train(setting, parse_start("0.5,0.1"), steps=10, step=1e-4, replicas=1).to_text()
+    assert "end: m1 = " in text
+    assert "s.d. " not in text.split("end:")[1].splitlines()[0]
+    assert "more than 10 samples (median; 0 of 1" in text
+    assert "η1 is idle" in text
 
 
 def test_bad_requests_are_refused() -> None:
