@@ -8,7 +8,7 @@ from html import escape
 
 from numerics.atlas_sizes import SETTINGS, Setting
 from numerics.figures.atlas import draw_survey
-from numerics.figures.prism import draw_prism
+from numerics.figures.prism import draw_face, draw_prism
 from numerics.loss_replicas import Replicas, loss_replicas
 from numerics.mathml import mathml
 from numerics.page import page, picture
@@ -115,9 +115,9 @@ def _section(survey: Survey) -> str:
         "Vertices": escape(", ".join(face.vertices)) + f" ({_KINDS[face.dimension]})",
         "Cone": " and ".join(mathml(line) for line in entry.cone),
         "Time scale": mathml(entry.time_scale),
-        "Moving part": f"train {mathml(train_scale)}, population {mathml(population_scale)}",
+        "Size of the change": f"train {mathml(train_scale)}, population {mathml(population_scale)}",
         "Solution": escape(entry.solution),
-        "Large times": mathml(formula.large_time),
+        "Large times": " ".join(mathml(part) for part in formula.large_time.split(r"\quad")),  # lines break between
     }
     listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items())
     plot = picture(
@@ -126,8 +126,8 @@ def _section(survey: Survey) -> str:
         name=_anchor(entry),
     )
     cone = picture(
-        draw_prism(entry.scaling),
-        alt=f"The prism with the face {title} shaded and a scaling that leads into it.",
+        draw_face(face),
+        alt=f"The prism with the face {title} shaded.",
         name=f"cone-{_anchor(entry)}",
     )
     constant = "" if entry.limit.has_target else " The limit leaves the constant ½ out."

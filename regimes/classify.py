@@ -38,7 +38,10 @@ class Classification:
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
-        """The face and its scales; exponents as exact ratios in strings."""
+        """The face and its scales; exponents as exact ratios in strings.
+
+        ``terms`` has the exponent of each of the six rates, and the ``margin`` by which it loses (0: it wins).
+        """
         return {
             "face": self.face.name,
             "vertices": list(self.face.vertices),
@@ -48,6 +51,10 @@ class Classification:
             "population_scale": str(self.population_scale),
             "solution": self.solution,
             "warnings": list(self.warnings),
+            "terms": [
+                {"vertex": name, "rate_exponent": str(self.rate_exponent - deficit), "margin": str(deficit)}
+                for name, deficit in self.deficits
+            ],
         }
 
     def to_text(self) -> str:

@@ -33,7 +33,8 @@ _LABEL_SHIFT = {
     "R|m": (0, 9, "bottom"), "R|p": (0, 9, "bottom"), "N|m": (-4, -9, "top"), "N|p": (0, -9, "top"),
     "P|m": (4, -9, "top"), "P|p": (8, -9, "top"),
 }  # fmt: skip
-_POWERS_OF_TEN = (1, 2, 3)
+_MARKED_N = (2, 5, 20, 100)
+_PATH_N = np.geomspace(1.0, 1e4, 81)
 
 
 @styled()
@@ -41,14 +42,37 @@ def draw_prism(placed: Scaling | Ranking | None = None) -> Figure:
     """The prism with its six rates; ``placed`` shades the face that is selected and marks the point.
 
     A point is the mean of the vertices weighted by their rates. Sizes (a ``Ranking``) are one point; a scaling is a
-    path of points, for N = 10, 100 and 1000, that ends in the middle of its face. Sizes shade the face ranked first.
+    path that leaves the middle of the prism at N = 1, where all rates are the same, has dots at N = 2, 5, 20 and 100,
+    and ends in the middle of its face. Sizes shade the face ranked first.
     """
     fig = figure(6.0, 4.2)
+    face = None if placed is None else placed.face() if isinstance(placed, Scaling) else placed.best
+    axes, place = _solid(fig, face)
+    for name, position in place.items():
+        _label(axes, name, f"{name}  {_LATEX[name]}", position, bold=face is not None and name in face.vertices)
+    if placed is not None and face is not None:
+        _mark(axes, placed, face, place)
+    axes.margins(0.14, 0.16)
+    return fig
+
+
+@styled()
+def draw_face(face: Face) -> Figure:
+    """The prism with one face shaded, small: the vertices have their names and nothing else is written."""
+    fig = figure(3.3, 2.1)
+    axes, place = _solid(fig, face)
+    for name, position in place.items():
+        _label(axes, name, name, position, bold=name in face.vertices)
+    axes.margins(0.12, 0.2)
+    return fig
+
+
+def _solid(fig: Figure, face: Face | None) -> tuple[Axes, dict[str, Position]]:
+    """The prism's edges and vertices with ``face`` picked out, and where the vertices are."""
     axes = fig.add_subplot()
     axes.set_axis_off()
     axes.set_aspect("equal")
     place = {vertex.name: _position(vertex.triangle, vertex.segment) for vertex in VERTICES}
-    face = None if placed is None else placed.face() if isinstance(placed, Scaling) else placed.best
     if face is not None:
         _shade(axes, face, place)
     for edge in (face for face in FACES if face.dimension == 1):
@@ -64,21 +88,22 @@ def draw_prism(placed: Scaling | Ranking | None = None) -> Figure:
     for name, position in place.items():
         chosen = face is not None and name in face.vertices
         axes.plot(*position, "o", color=COLOURS["vermillion"] if chosen else COLOURS["black"], markersize=6, zorder=3)
-        dx, dy, side = _LABEL_SHIFT[name]
-        axes.annotate(
-            f"{name}  {_LATEX[name]}",
-            (float(position[0]), float(position[1])),
-            xytext=(dx, dy),
-            textcoords="offset points",
-            ha="center",
-            va=side,
-            fontsize=10,
-            fontweight="bold" if chosen else "normal",
-        )
-    if placed is not None and face is not None:
-        _mark(axes, placed, face, place)
-    axes.margins(0.14, 0.16)
-    return fig
+    return axes, place
+
+
+def _label(axes: Axes, name: str, text: str, position: Position, *, bold: bool) -> None:
+    dx, dy, side = _LABEL_SHIFT[name]
+    axes.annotate(
+        text,
+        (float(position[0]), float(position[1])),
+        xytext=(dx, dy),
+        textcoords="offset points",
+        ha="center",
+        va=side,
+        fontsize=10,
+        fontweight="bold" if bold else "normal",
+        bbox={"boxstyle": "round,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.7},
+    )
 
 
 @styled()
@@ -161,32 +186,57 @@ def _mark(axes: Axes, placed: Scaling | Ranking, face: Face, place: Mapping[str,
         axes.plot(*point, "D", color=blue, markersize=8, markeredgecolor="white", zorder=5)
         label, title = "sizes", f"{placed.sizes}: {face.name}"
     else:
-        path = [_mean(_at(placed, exponent), place) for exponent in _POWERS_OF_TEN]
         end = np.mean([place[name] for name in face.vertices], axis=0)
-        axes.plot(*np.array([*path, end]).T, color=blue, linewidth=1.2, zorder=4)
-        axes.plot(*np.array(path).T, "o", color=blue, markersize=4.5, markeredgecolor="white", zorder=5)
-        axes.plot(*end, "D", color=blue, markersize=8, markeredgecolor="white", zorder=5)
-        point, label, title = end, r"$N\to\infty$", f"{placed}: {face.name}"
-    axes.annotate(
-        label,
-        (float(point[0]), float(point[1])),
-        xytext=(-6, -8),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color=blue,
-        bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
-        zorder=6,
-    )
+        path = np.array([*(_mean(_at(placed, size), place) for size in _PATH_N), end])
+        dots = np.array([_mean(_at(placed, size), place) for size in _MARKED_N])
+        axes.plot(*path.T, color=blue, linewidth=1.2, zorder=4)
+        if face.dimension < 3:
+            axes.plot(*dots.T, "o", color=blue, markersize=4.5, markeredgecolor="white", zorder=6)
+            _note(axes, "$N=1$", path[0], towards=path[0] - end)
+        axes.plot(*end, "D", color="white", markersize=8, markeredgecolor=blue, zorder=5)
+        point, label, title = end, r"$N\to\infty$", f"{_mathtext(placed)}: {face.name}"
+    outwards = point - np.mean(list(place.values()), axis=0)
+    if face.dimension == 0 and isinstance(placed, Scaling):  # beside the vertex: above or below it is its own label
+        outwards = np.array((-1.0 if outwards[0] < -0.05 else 1.0, -0.3 * np.sign(outwards[1])))
+    _note(axes, label, point, towards=outwards)
     axes.set_title(title)
 
 
-def _at(scaling: Scaling, power_of_ten: int) -> dict[str, float]:
-    """Weights at N = 10^power: rates relative to the largest, so that nothing overflows."""
-    largest = scaling.rate_exponent
-    return barycentre(
-        {name: float(np.exp(-log(10) * power_of_ten * float(largest - r))) for name, r in scaling.rates.items()}
+def _note(axes: Axes, text: str, point: Position, *, towards: Position) -> None:
+    """Blue words beside ``point``, on the side that ``towards`` points to; left of it where that is down or nowhere."""
+    size = float(np.hypot(*towards))
+    right, up = towards / size if size > 0.05 else (0.0, -1.0)
+    if up < -0.9:
+        right, up = -1.0, 0.0
+    axes.annotate(
+        text,
+        (float(point[0]), float(point[1])),
+        xytext=(9 * right, 9 * up),
+        textcoords="offset points",
+        ha="left" if right > 0.4 else "right" if right < -0.4 else "center",
+        va="bottom" if up > 0.4 else "top" if up < -0.4 else "center",
+        color=COLOURS["blue"],
+        bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
+        zorder=6,
     )
+
+
+def _mathtext(scaling: Scaling) -> str:
+    """The scaling with its powers as superscripts.
+
+    >>> _mathtext(Scaling(1, 2, 0, "-1/2"))
+    'p = $N$, n = $N^{2}$, m = $1$, σ² = $N^{-1/2}$'
+    """
+    powers = []
+    for exponent in scaling.exponents:
+        powers.append("1" if exponent == 0 else "N" if exponent == 1 else f"N^{{{exponent}}}")
+    return ", ".join(f"{name} = ${text}$" for name, text in zip(("p", "n", "m", "σ²"), powers, strict=True))
+
+
+def _at(scaling: Scaling, size: float) -> dict[str, float]:
+    """Weights at N = ``size``: rates relative to the largest, so that nothing overflows."""
+    largest = scaling.rate_exponent
+    return barycentre({name: float(np.exp(-log(size) * float(largest - r))) for name, r in scaling.rates.items()})
 
 
 def _mean(weights: Mapping[str, float], place: Mapping[str, Position]) -> Position:

@@ -34,6 +34,24 @@ def test_every_face_from_exponents(capsys: pytest.CaptureFixture[str], name: str
     assert json.loads(out)["face"] == name
 
 
+def test_json_has_the_margin_of_every_term(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "--p", "1", "--n", "3/2", "--m", "2", "--sigma2", "-2", "--format", "json")
+    assert json.loads(out)["terms"] == [
+        {"vertex": "R|m", "rate_exponent": "-1", "margin": "0"},
+        {"vertex": "R|p", "rate_exponent": "-2", "margin": "1"},
+        {"vertex": "N|m", "rate_exponent": "-3/2", "margin": "1/2"},
+        {"vertex": "N|p", "rate_exponent": "-5/2", "margin": "3/2"},
+        {"vertex": "P|m", "rate_exponent": "-2", "margin": "1"},
+        {"vertex": "P|p", "rate_exponent": "-3", "margin": "2"},
+    ]
+
+
+def test_ties_are_explained_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+    tied = run(capsys, "--sizes", "p=80,n=8000,m=120,sigma2=1/40000")[1]
+    assert tied.splitlines()[-1].startswith("ties: misses at most 5 %")
+    assert "ties:" not in run(capsys, "--sizes", "p=6,n=6,m=6,sigma2=1/6")[1]
+
+
 def test_sizes_are_ranked(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "--sizes", "p=100,n=100,m=100000,sigma2=1/100", "--format", "json")
     data = json.loads(out)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from numerics.figures.limit import draw_limit
-from numerics.figures.prism import barycentre, draw_face_lattice, draw_prism
+from numerics.figures.prism import barycentre, draw_face, draw_face_lattice, draw_prism
 from numerics.figures.rings import contracted_names, draw_merge, draw_pairing, draw_ring
 from numerics.figures.style import save
 from regimes.faces import FACES
@@ -44,6 +44,23 @@ def test_the_prism_marks_the_face_of_a_scaling(face: object) -> None:
     assert str(face) in axes.get_title()
     bold = {text.split("  ")[0] for text in (t.get_text() for t in axes.texts if t.get_fontweight() == "bold")}
     assert bold == set(face.vertices)  # type: ignore[attr-defined]
+
+
+def test_the_path_of_a_scaling_is_long_enough_to_see_and_powers_are_superscripts() -> None:
+    for face in FACES:
+        if face.dimension == 3:
+            continue
+        (axes,) = draw_prism(representative(face)).axes
+        (path,) = (line for line in axes.lines if len(np.array(line.get_xdata())) > 50)
+        x, y = np.array(path.get_xdata()), np.array(path.get_ydata())
+        assert np.hypot(x[-1] - x[0], y[-1] - y[0]) > 0.3
+        assert "N^{" in axes.get_title()
+        assert axes.get_title().count("$") == 8
+
+
+def test_a_face_alone_is_drawn_with_its_vertices_named_and_nothing_else() -> None:
+    for face in FACES:
+        assert sorted(texts(draw_face(face))) == sorted(vertex.name for vertex in VERTICES)
 
 
 def test_every_vertex_and_rate_is_labelled() -> None:
