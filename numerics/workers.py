@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -85,6 +86,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     # Forked workers know functions of notebooks and scripts, and start in milliseconds; elsewhere the platform decides.
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
     load_pools()  # once, for all that are forked
+    gc.collect()  # here, where the threads are that some garbage waits for at its end (a Dask client's)
     stop = context.RawValue("b", False)  # not an Event: one killed as it looks would leave its lock to nobody
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(stop, os.getpid()))
     try:
@@ -98,6 +100,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 def _start(stop: Any, parent: int) -> None:
     """In a new worker: leave Ctrl-C to the parent, watch for the end of the parent, and use one thread."""
+    gc.freeze()  # what was the parent's is the parent's to collect
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(stop, parent), daemon=True).start()
     pin_one_thread()

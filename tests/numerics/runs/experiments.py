@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -36,6 +37,12 @@ def killer(parameters: Mapping[str, Any], seed: np.random.SeedSequence) -> Value
             mark.unlink()
         os.kill(os.getpid(), signal.SIGKILL)
     return normals({"size": 3}, seed)
+
+
+def collecting(parameters: Mapping[str, Any], seed: np.random.SeedSequence) -> Values:
+    """One that collects garbage, as any long one does."""
+    gc.collect()
+    return normals(parameters, seed)
 
 
 def odd(parameters: Mapping[str, Any], seed: np.random.SeedSequence) -> Values:

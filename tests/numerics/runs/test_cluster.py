@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -85,6 +86,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     found = Cluster(tmp_path_factory.mktemp("cluster"))
     yield found
     found.kill()
+    gc.collect()  # clients end here, with their threads, and not in a process forked by a later test
 
 
 @pytest.fixture

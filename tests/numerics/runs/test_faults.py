@@ -7,6 +7,7 @@ for a slow one shows nothing.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import multiprocessing
@@ -36,6 +37,15 @@ PATIENCE = 300.0
 """Seconds until something that should come is given up: only a hang takes so long."""
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def garbage() -> Iterator[None]:
+    """Leave what there is by now to this process to collect: the end of other tests' Dask clients waits for threads."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

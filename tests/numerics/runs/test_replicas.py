@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from numerics.replicas import Experiment, Run, run_replicas
 from numerics.seeds import replica_seed
 from numerics.store import Store
 from numerics.threads import one_thread
-from tests.numerics.runs.experiments import killer, normals, odd, tiny
+from tests.numerics.runs.experiments import collecting, killer, normals, odd, tiny
 from theory.errors import InputError
 
 SEED = 11
@@ -120,6 +121,30 @@ def test_no_worker_outlives_its_run() -> None:
     if children.exists():
         names = [Path(f"/proc/{pid}/comm") for pid in children.read_text().split()]
         assert not [name for name in names if name.exists() and "defunct" in name.read_text()]
+
+
+class Owned:
+    """In a cycle with itself; finalised in the process that made it, it does nothing, in another it ends that one.
+
+    So it is with a Dask client, whose end waits for threads that a forked process has not.
+    """
+
+    def __init__(self) -> None:
+        self.me, self.owner = self, os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() != self.owner:
+            os._exit(9)
+
+
+def test_workers_leave_the_callers_garbage_alone() -> None:
+    gc.disable()
+    try:
+        Owned()
+        run = run_replicas(Experiment("tiny", {"size": 40}, collecting), replicas=4, seed=SEED, workers=2)
+    finally:
+        gc.enable()
+    assert run == undisturbed(4)
 
 
 def test_mean_and_standard_error() -> None:
