@@ -134,7 +134,9 @@ class _Reader:
             return f"<mn>{token}</mn>"
         if token.isalpha():
             return f"<mi>{token}</mi>"
-        if token in "+-=()[]<>,;:/|!.":
+        if token in "()[]":  # would else be moved off the line where it carries a script
+            return f'<mo stretchy="false">{token}</mo>'
+        if token in "+-=<>,;:/|!.":
             return f"<mo>{'−' if token == '-' else escape(token)}</mo>"
         raise self.fail(token)
 
