@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from numerics.figures.style import MARKERS, colours, figure, panels, styled
+from numerics.figures.sgd_ode import beside_panel
+from numerics.figures.style import COLOURS, MARKERS, colours, figure, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,48 +18,63 @@ if TYPE_CHECKING:
     from theory.effective.ode import EffectiveODE
 
 _TITLES = {"M": "overlaps with truths", "Q": "overlaps of parameters", "b": "second layer", "p": "localised entries"}
-_MOST_LABELS = 8
+_MOST_LABELS = 12
+_STYLES: tuple[Literal["-", "--", ":"], ...] = ("-", "--", ":")
 _LEGEND: Any = {"fontsize": 8.0, "frameon": False}
 
 
 @styled()
 def simulation_figure(runs: Sequence[Simulation], curves: Sequence[EffectiveODE] = ()) -> Figure:
-    """Statistics against time, one panel a kind (M, Q, b, p): points with standard errors for runs, lines for ODEs.
+    """Statistics against time, one panel a kind (M, Q, b, p): points ± 2 standard errors for runs, lines for ODEs.
 
-    Each statistic has a colour; each run a marker, each ODE a line style. Runs and ODEs are of one task.
+    Each statistic has a colour; each run a marker, each ODE a line style. Runs and ODEs are of one task. A legend
+    stands beside its panel, what points and lines are below all panels.
     """
     from matplotlib.lines import Line2D
 
     names = (runs[0] if runs else curves[0]).names
     kinds = [kind for kind in _TITLES if any(name.startswith(kind) and _moves(name, runs, curves) for name in names)]
-    fig = figure(3.4 * len(kinds), 3.0)
+    fig = figure(3.8 * len(kinds), 3.4)
     for axes, kind in zip(panels(fig, columns=len(kinds)), kinds, strict=True):
         chosen = [k for k, name in enumerate(names) if name.startswith(kind)]
-        for colour, k in zip(colours(len(chosen)), chosen, strict=True):
-            _draw_statistic(axes, k, colour, runs, curves)
+        for place, (colour, k) in enumerate(zip(colours(len(chosen)), chosen, strict=True)):
+            _draw_statistic(axes, k, colour, place // len(COLOURS), runs, curves)
         if len(chosen) <= _MOST_LABELS:
-            axes.legend(ncols=1 + len(chosen) // 5, **_LEGEND)
+            beside_panel(axes)
         axes.set_title(_TITLES[kind])
         axes.set_xlabel("time nδ/d")
-    if len(runs) > 1:
-        hollow: Any = {"color": "0.4", "fillstyle": "none", "linestyle": "none"}
-        marks = [Line2D([], [], marker=MARKERS[k % len(MARKERS)], **hollow) for k in range(len(runs))]
-        labels = [f"{run.law}, d = {run.d}" for run in runs]
-        fig.legend(marks, labels, loc="outside lower center", ncols=len(runs), **_LEGEND)
+    fill: Any = {"color": "0.4", "fillstyle": "none" if len(runs) > 1 else "full"}
+    marks = [Line2D([], [], marker=MARKERS[k % len(MARKERS)], linestyle="none", **fill) for k in range(len(runs))]
+    labels = [f"simulation ± 2 s.e., {run.law} inputs, d = {run.d}" for run in runs]
+    for style, curve in zip(_STYLES, curves, strict=False):
+        marks.append(Line2D([], [], color="0.4", linestyle=style))
+        labels.append(f"ODE (d = ∞), {curve.law} inputs")
+    fig.legend(marks, labels, loc="outside lower center", ncols=2, **_LEGEND)
+    fig.suptitle(_title(runs, curves), fontsize=10.0)
     return fig
 
 
-def _draw_statistic(axes: Any, k: int, colour: str, runs: Sequence[Simulation], curves: Sequence[EffectiveODE]) -> None:
+def _title(runs: Sequence[Simulation], curves: Sequence[EffectiveODE]) -> str:
+    if not runs:
+        return f"{curves[0].task.name}, δ = {curves[0].task.step:g}: ODE limit"
+    laws, dims = dict.fromkeys(run.law for run in runs), dict.fromkeys(str(run.d) for run in runs)
+    return f"{runs[0].task}, {', '.join(laws)} inputs, d = {', '.join(dims)}, δ = {runs[0].delta:g}"
+
+
+def _draw_statistic(
+    axes: Any, k: int, colour: str, turn: int, runs: Sequence[Simulation], curves: Sequence[EffectiveODE]
+) -> None:
+    """``turn`` counts how often the palette has begun again: another marker then tells the statistics apart."""
     label = _mathematical((runs[0] if runs else curves[0]).names[k])
-    for style, curve in zip(("-", "--", ":"), curves, strict=False):
+    for style, curve in zip(_STYLES, curves, strict=False):
         axes.plot(curve.times, curve.values[:, k], style, color=colour, label=None if runs else label)
     for place, run in enumerate(runs):
-        stderr = np.nan_to_num(run.stderr[:, k])
+        bars = 2 * np.nan_to_num(run.stderr[:, k])
         axes.errorbar(
             run.realised_times,
             run.mean[:, k],
-            stderr,
-            fmt=MARKERS[place % len(MARKERS)],
+            bars,
+            fmt=MARKERS[(place + turn * len(runs)) % len(MARKERS)],
             color=colour,
             # Hollow and of growing size, so that runs that agree are all seen.
             fillstyle="none" if len(runs) > 1 else "full",
@@ -81,7 +97,7 @@ def universality_figure(verdict: Universality) -> Figure:
             law.stderr,
             fmt=MARKERS[place % len(MARKERS)] + "-",
             color=colour,
-            label=f"{law.law}: {law.slope:.2f} ± {law.slope_stderr:.2f}",
+            label=f"{law.law}: {law.slope:.2f} ± {law.slope_stderr:.2f}, {law.approach}",
         )
     dims = np.array(verdict.dims, dtype=float)
     top = max(law.sup_error[0] for law in verdict.laws)
@@ -94,7 +110,7 @@ def universality_figure(verdict: Universality) -> Figure:
     axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.set_xlabel("dimension d")
     axes.set_ylabel("sup |simulation − ODE|")
-    axes.set_title(verdict.task)
+    axes.set_title(f"{verdict.task}: {verdict.verdict}")
     fig.legend(title="law: fitted power of d", loc="outside right upper", **_LEGEND)
     return fig
 

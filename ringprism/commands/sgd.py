@@ -11,6 +11,8 @@ from ringprism import console
 from ringprism.commands import sgd_options as options
 from ringprism.options import Format, FormatOption
 
+_FINE_TIMES = 201
+
 sgd = typer.Typer(
     name="sgd",
     help="One-pass SGD in high dimension: its ODE limit, simulation, universality.\n\n"
@@ -46,6 +48,8 @@ def ode(
 
     Example: ringprism sgd ode --task committee --students 2 --teachers 2 --delta 0.5 --times 0,5,10
     """
+    import numpy as np
+
     from theory.effective.laws import law as read_law
     from theory.effective.ode import effective_ode
     from theory.times import parse_times
@@ -69,12 +73,13 @@ def ode(
         label_noise=label_noise,
         ridge=ridge,
     )
+    inputs = read_law(law)
     with console.progress_bar("quadrature") as progress:
         curve = effective_ode(
             declared,
             parse_times(times),
             start=options.read_start(start),
-            laws=read_law(law),
+            laws=inputs,
             tolerance=tolerance,
             progress=progress,
         )
@@ -83,5 +88,7 @@ def ode(
         from numerics.figures.sgd_ode import draw_ode
         from numerics.figures.style import save
 
-        save(draw_ode(curve), figure)
+        fine = np.linspace(0.0, curve.times[-1], _FINE_TIMES)
+        smooth = effective_ode(declared, fine, start=curve.start, laws=inputs, tolerance=tolerance)
+        save(draw_ode(curve, smooth if curve.times[-1] else None), figure)
     console.emit(curve, format)

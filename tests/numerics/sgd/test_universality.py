@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from numerics.figures.sgd import simulation_figure, universality_figure
+from numerics.figures.sgd_ode import draw_ode
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.universality import LawError, Universality, power_of_d, universality
 from theory.effective.laws import law
+from theory.effective.ode import effective_ode
 from theory.effective.state import start_state
-from theory.effective.tasks import committee, single_index
+from theory.effective.tasks import committee, logistic, single_index
 from theory.errors import InputError, ReachError
 
 _DIMS = (50, 150, 450)
@@ -111,8 +113,10 @@ def test_refusals(options: dict[str, Any], message: str) -> None:
 
 def test_a_diverging_run_is_refused_not_averaged() -> None:
     """The ODE exists for every law, but at d = 20 one rare large coordinate throws a quartic loss out."""
-    with pytest.raises(ReachError, match=r"two-point:0\.001 inputs at d = 20"):
+    with pytest.raises(InputError, match=r"all 3 replicas diverged by t = 1 \(two-point:0\.001 inputs, d = 20\)"):
         universality(single_index(step=0.05), [1], laws=[law("two-point:0.001")], dims=[20, 40], replicas=3, seed=0)
+    with pytest.raises(ReachError, match="gaussian inputs at d = 50"):
+        universality(single_index(step=0.07), [20], laws=[law("gaussian")], dims=[50, 60], replicas=12, seed=0)
 
 
 def test_figures_hold_what_moves() -> None:
@@ -121,5 +125,19 @@ def test_figures_hold_what_moves() -> None:
         "overlaps with truths",
         "overlaps of parameters",
     ]
+    assert "d = 50" in simulation_figure([run]).get_suptitle()
     verdict = universality(committee(), [1], laws=[law("uniform")], dims=[20, 40], replicas=2, seed=0)
     assert len(universality_figure(verdict).axes) == 1
+
+
+def test_the_ode_is_drawn_smoothly_and_bars_are_two_standard_errors() -> None:
+    task = logistic()
+    coarse, fine = effective_ode(task, [0, 2, 4]), effective_ode(task, np.linspace(0, 4, 50))
+    line, marks = draw_ode(coarse, fine).axes[0].lines
+    assert (len(np.asarray(line.get_xdata())), len(np.asarray(marks.get_xdata()))) == (50, 3)
+    run = simulate_sgd(task, [0, 2, 4], d=60, replicas=4, seed=0)
+    axes = simulation_figure([run], [fine]).axes[0]
+    (bars,) = axes.containers
+    segments = bars[2][0].get_segments()
+    assert np.ptp(segments[1][:, 1]) == pytest.approx(4 * run.stderr[1, 0])
+    assert len(np.asarray(axes.lines[0].get_xdata())) == 50
