@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ringprism.console import progress_bar
-from ringprism.options import Format, FormatOption, SeedOption, WorkersOption
+from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def claims(
         Path | None, typer.Option("--report", metavar="DIR", help="Write index.html there; go on from what is there.")
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the claims without running them.")] = False,
-    format: FormatOption = Format.text,
+    format: PlainFormatOption = PlainFormat.text,
     seed: SeedOption = 0,
     workers: WorkersOption = 1,
 ) -> int:
@@ -45,8 +45,6 @@ def claims(
 
     if quick and full:
         raise InputError("effort", given="--quick --full", expected="one of them", remedy="drop one")
-    if format is Format.latex:
-        raise InputError("format", given="latex", expected="text or json", remedy="use --report DIR for a page")
     chosen = select(ledger(), ids or [])
     if listing:
         _print_list(chosen, format)
@@ -58,7 +56,7 @@ def claims(
 
         def finished(result: Result, done: int, total: int) -> None:
             results.append(result)
-            if format is Format.text:
+            if format is PlainFormat.text:
                 print(result.to_text(), flush=True)
             advance(done, total)
 
@@ -69,15 +67,15 @@ def claims(
             results.sort(key=lambda result: order[result.claim.id])
             if report is not None and results:
                 write_whole(report / "index.html", report_html(results, conditions))
-            if format is Format.json:
+            if format is PlainFormat.json:
                 print(json.dumps({"claims": [result_to_json(r, conditions) for r in results]}, allow_nan=False))
             elif results:
                 print(verdict_counts(results) + (f"; report in {report / 'index.html'}" if report else ""))
     return 0 if all(result.verdict == "holds" for result in results) else FAILED
 
 
-def _print_list(chosen: Sequence[Claim], format: Format) -> None:
-    if format is Format.json:
+def _print_list(chosen: Sequence[Claim], format: PlainFormat) -> None:
+    if format is PlainFormat.json:
         keys = ("id", "statement", "source", "prediction", "experiment", "rule", "power")
         print(json.dumps({"claims": [{key: getattr(claim, key) for key in keys} for claim in chosen]}))
         return

@@ -9,7 +9,7 @@ import typer
 from ringprism.commands import sgd_options as option
 from ringprism.commands.sgd import sgd as sgd  # with its further commands
 from ringprism.console import emit, progress_bar, warn
-from ringprism.options import Format, FormatOption, SeedOption, WorkersOption
+from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
 from theory.errors import InputError, RingprismError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def simulate_command(
     spread: Spread = "random",
     seed: SeedOption = 0,
     workers: WorkersOption = 1,
-    format: FormatOption = Format.text,
+    format: PlainFormatOption = PlainFormat.text,
     figure: Figure = None,
     link: option.Link = None,
     loss: option.Loss = None,
@@ -122,7 +122,7 @@ def universality_command(
     spread: Spread = "random",
     seed: SeedOption = 0,
     workers: WorkersOption = 1,
-    format: FormatOption = Format.text,
+    format: PlainFormatOption = PlainFormat.text,
     figure: Figure = None,
     link: option.Link = None,
     loss: option.Loss = None,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import Format, FormatOption, SeedOption, WorkersOption
+from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
 
 
 class Method(StrEnum):
@@ -32,17 +32,14 @@ def simulate(
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Write a figure (.png, .svg or .pdf).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Begin a run of many hours.")] = False,
-    format: FormatOption = Format.text,
+    format: PlainFormatOption = PlainFormat.text,
 ) -> None:
     """Simulate gradient flow from random weights and data: mean losses over time with standard errors."""
     from numerics.figures.style import figure_path, save
     from numerics.simulate import simulate as run
     from theory.autoencoder.sizes import Sizes
-    from theory.errors import InputError
     from theory.times import parse_times
 
-    if format is Format.latex:
-        raise InputError("format", given="latex", expected="text or json", remedy="measurements are no formula")
     if figure is not None:
         figure_path(figure)
     with console.progress_bar("replicas") as progress:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import Format, FormatOption
+from ringprism.options import PlainFormat, PlainFormatOption
 
 store = typer.Typer(name="store", help="Show, verify or export a results store.", no_args_is_help=True)
 
@@ -16,13 +16,13 @@ FileArgument = Annotated[Path, typer.Argument(help="The results store (the --sto
 
 
 @store.command()
-def show(file: FileArgument, format: FormatOption = Format.text) -> None:
+def show(file: FileArgument, format: PlainFormatOption = PlainFormat.text) -> None:
     """The runs in a store: parameters, seed, replicas, versions, failures."""
     _summarise(file, format, structure=False)
 
 
 @store.command()
-def verify(file: FileArgument, format: FormatOption = Format.text) -> None:
+def verify(file: FileArgument, format: PlainFormatOption = PlainFormat.text) -> None:
     """Check the file's structure and the checksum of every row."""
     _summarise(file, format, structure=True)
 
@@ -41,10 +41,7 @@ def export(
     print(f"{to}: {count} rows", file=sys.stderr)
 
 
-def _summarise(file: Path, format: Format, *, structure: bool) -> None:
+def _summarise(file: Path, format: PlainFormat, *, structure: bool) -> None:
     from numerics.store_report import summary
-    from theory.errors import InputError
 
-    if format is Format.latex:
-        raise InputError("format", given="latex", expected="text or json", remedy="a store is no formula")
     console.emit(summary(file, structure=structure), format)

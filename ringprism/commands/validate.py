@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import Format, FormatOption, SeedOption, WorkersOption
+from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
 
 FAILED = 1
 
@@ -24,17 +24,14 @@ def validate(
     workers: WorkersOption = 1,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Write a figure (.png, .svg or .pdf).")] = None,
-    format: FormatOption = Format.text,
+    format: PlainFormatOption = PlainFormat.text,
 ) -> int:
     """Compare a limit with a simulation, by a rule stated before. Exit code 1 when the verdict is not ``holds``."""
     from numerics.figures.style import figure_path, save
     from numerics.validate import validate as run
     from theory.autoencoder.sizes import Sizes
-    from theory.errors import InputError
     from theory.times import parse_times
 
-    if format is Format.latex:
-        raise InputError("format", given="latex", expected="text or json", remedy="measurements are no formula")
     if figure is not None:
         figure_path(figure)
     with console.progress_bar("replicas") as progress:

@@ -110,7 +110,7 @@ def test_a_kink_is_a_warning(run: Run) -> None:
         (("simulate", "--times", "1,0"), "strictly increasing"),
         (("simulate", "--start", "M_9_9=1"), "start of committee"),
         (("simulate", "--figure", "x.bmp"), ".png, .svg or .pdf"),
-        (("simulate", "--format", "latex", "--times", "0", "--d", "20"), "text or json"),
+        (("simulate", "--format", "latex", "--times", "0", "--d", "20"), "'text', 'json'"),
         (("universality", "--dims", "100"), "two dimensions"),
         (("universality", "--dims", "a,b"), "whole numbers"),
         (("universality", "--laws", ""), "one law or more"),

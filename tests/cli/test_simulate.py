@@ -70,7 +70,7 @@ def test_store_resumes_shows_and_exports(run: Run, tmp_path: Path) -> None:
         (["--replicas", "2", "--method", "descent", "--step", "1e-12"], "take a longer step"),
         (["--replicas", "2", "--sizes", "p=100000,n=50000,m=50000,sigma2=1"], "GB, the limit is"),
         (["--replicas", "1000000", "--sizes", "p=500,n=500,m=500,sigma2=1"], "--force to go on"),
-        (["--replicas", "2", "--format", "latex"], "expected text or json"),
+        (["--replicas", "2", "--format", "latex"], "'text', 'json'"),
         (["--replicas", "2", "--figure", "loss.bmp"], "a name ending in .png, .svg or .pdf"),
         (["--replicas", "2", "--dask", "tcp://127.0.0.1:1", "--workers", "2"], "give one of the two"),
         (["--replicas", "0"], "--replicas"),
