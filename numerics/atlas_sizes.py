@@ -63,7 +63,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             _setting("free", 100, 100, 100, "1", 0.8),
             _setting("R,N|m", 30, 1000, 900, "1/2000", 0.8),
             _setting("R,N|p", 150, 1000, 15, "1/2000", 0.8),
-            _setting("R,P|m", 60, 8, 1000, "1/600", 0.8),
+            _setting("R,P|m", 70, 8, 1000, "1/700", 0.8),
             _setting("R,P|p", 400, 15, 15, "1/800", 0.4),
             _setting("N,P|m", 60, 60, 900, "1", 0.8),
             _setting("N,P|p", 300, 300, 15, "1/10", 0.8),
