@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from numerics.control_variate import estimate_change, expected_start
 from numerics.replicas import Experiment, Json, run_replicas
 from numerics.simulate import TOLERANCE, replica
 from theory.autoencoder.sizes import Sizes
@@ -17,15 +18,16 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Replicas:
-    """Both losses, shape (replicas, times)."""
+    """Both losses, shape (replicas, times); ``start`` is E L at the first time where that is known."""
 
     train: FloatArray
     population: FloatArray
+    start: float | None = None
 
     def change(self, loss: str) -> tuple[FloatArray, FloatArray]:
-        """Mean change of a loss since the first time, and its standard error: what the initial draw adds is gone."""
-        values = getattr(self, loss)
-        return self.mean(values - values[:, :1])
+        """Mean change of a loss since the first time, and its standard error, as ``estimate_change`` finds them."""
+        change = estimate_change(getattr(self, loss), self.start)
+        return change.mean, change.stderr
 
     def mean(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean over replicas (the first axis) and its standard error."""
@@ -56,4 +58,5 @@ def loss_replicas(
         workers=workers,
         store=store,
     )
-    return Replicas(*(np.array([values[name] for values in run]) for name in ("train", "population")))
+    start = expected_start(sizes) if times[0] == 0 and not run.failures else None
+    return Replicas(run.stack("train"), run.stack("population"), start)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from numerics.control_variate import Change, estimate_change, expected_start
 from numerics.flow.draw import draw
 from numerics.flow.formulation import Formulation, choose, follow, refuse_beyond
 from numerics.flow.integrate import Losses, gradient_descent, gradient_flow
@@ -52,9 +53,9 @@ class Estimate:
 class Simulation:
     """Train and population loss over time, averaged over ``replicas`` draws of U(0) and X.
 
-    ``train_change`` and ``population_change`` are the changes since the first time, with the standard errors of the
-    differences within each replica: far smaller than those of the losses, which share their start. ``formulation`` says
-    in which coordinates the flow was followed, ``failures`` which replicas gave no result and why.
+    ``train_change`` and ``population_change`` estimate the mean changes since the first time, as ``estimate_change``
+    says: where that time is 0 the exact E L(0) is a control variate. ``formulation`` says in which coordinates the flow
+    was followed, ``failures`` which replicas gave no result and why.
     """
 
     sizes: Sizes
@@ -62,8 +63,8 @@ class Simulation:
     eta: float
     train: Estimate
     population: Estimate
-    train_change: Estimate
-    population_change: Estimate
+    train_change: Change
+    population_change: Change
     replicas: int
     seed: int
     method: str
@@ -164,14 +165,15 @@ def simulate(
     )
     taken = round(max(values["coordinates"][0] for values in run))
     described = str(formulation) if taken == formulation.coordinates else f"{formulation}; up to {taken} taken"
+    start = expected_start(sizes) if grid[0] == 0 and not run.failures else None  # E L(0) is over all draws
     return Simulation(
         sizes=sizes,
         times=grid,
         eta=float(eta),
         train=Estimate.of(run.stack("train")),
         population=Estimate.of(run.stack("population")),
-        train_change=Estimate.of(_changes(run.stack("train"))),
-        population_change=Estimate.of(_changes(run.stack("population"))),
+        train_change=estimate_change(run.stack("train"), start),
+        population_change=estimate_change(run.stack("population"), start),
         replicas=len(run),
         seed=seed,
         method="gradient flow" if method == "flow" else f"gradient descent, step {parameters['step']:g}",
@@ -222,11 +224,6 @@ def _checked_step(step: float | None, grid: Sequence[float]) -> float:
 def _positive(what: str, value: float, remedy: str) -> None:
     if not (math.isfinite(value) and value > 0):
         raise InputError(what, given=value, expected="a positive number", remedy=f"use for example {remedy}")
-
-
-def _changes(sample: np.ndarray) -> np.ndarray:
-    changes: np.ndarray = sample - sample[:, :1]
-    return changes
 
 
 def _numbers(values: np.ndarray) -> list[float | None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from numerics.claims.ledger import STANDARD_ERRORS, Quantity, Verdict
+from numerics.control_variate import FEWEST
 from numerics.replicas import Progress
 from numerics.simulate import Simulation, simulate
 from regimes.faces import Face, parse_face
@@ -30,6 +31,12 @@ LOSSES: tuple[LossName, LossName] = ("train", "population")
 ALLOWANCE_FACTOR = 1.0
 """The finite-size error allowed, in units of the corrections that the limit neglects (see ``neglected_terms``)."""
 
+ESTIMATOR = (
+    "mean of L(t) − E L(0) − β (L(0) − E L(0)), E L(0) exact; β the regression coefficient over the other replicas"
+    f" (1 with fewer than {FEWEST} replicas, or where some failed)"
+)
+"""How the mean change since t = 0 is estimated."""
+
 RIVAL_SPEED = 0.5
 """The rival that must be rejected: the same curves at this speed (slower ones stay within a resummation's reach)."""
 
@@ -38,11 +45,11 @@ RIVAL_SPEED = 0.5
 class Validation:
     """Predicted against measured, point by point, and the verdict.
 
-    ``neglected`` is the sum of what the limit leaves out, relative to its leading terms: the rates of the losing
-    vertices over the winning one, and 1/p, 1/n, 1/m where loops of that kind lead. At the first time (0) the losses
-    themselves are compared; later, their changes since, whose standard errors are those of differences within replicas.
-    The scale of a loss is ``initial_scale``, or its predicted change where that is larger; the population loss moves by
-    m/p of it where S contracts p nodes only.
+    ``neglected`` is the sum of what the limit leaves out, relative to its leading terms (see ``neglected_terms``); from
+    1 on the sizes are not on this face, and nothing holds. At the first time (0) the losses themselves are compared;
+    later, their mean changes since, estimated as ``numerics.control_variate.estimate_change`` says. The scale of a loss
+    is ``initial_scale``, or its predicted change where that is larger; the population loss moves by m/p of it where S
+    contracts p nodes only.
     """
 
     face: Face
@@ -52,11 +59,21 @@ class Validation:
     quantities: dict[LossName, tuple[Quantity, ...]]
 
     def loss_verdict(self, loss: LossName) -> Verdict:
-        """``fails`` where one point does; ``blind`` where no point rejects the rival."""
+        """``fails`` where one point does; ``blind`` where no point rejects the rival, or the face is not theirs."""
         verdicts = [quantity.verdict for quantity in self.quantities[loss]]
         if "fails" in verdicts:
             return "fails"
-        return "holds" if "holds" in verdicts else "blind"
+        return "holds" if "holds" in verdicts and self.on_face else "blind"
+
+    @property
+    def on_face(self) -> bool:
+        """Whether the limit neglects less than it keeps at these sizes."""
+        return self.allowed < 1
+
+    @property
+    def allowed(self) -> float:
+        """The finite-size error allowed, relative to the scale of the loss."""
+        return ALLOWANCE_FACTOR * self.neglected
 
     @property
     def verdict(self) -> Verdict:
@@ -69,8 +86,8 @@ class Validation:
         """The acceptance rule in words."""
         return (
             f"|measured − predicted| ≤ allowance + {STANDARD_ERRORS:g} standard errors at every time, the allowance"
-            f" being {ALLOWANCE_FACTOR * self.neglected:.3g} of the scale of the loss;"
-            f" the same curves at {RIVAL_SPEED:g} of the speed must be rejected"
+            f" being {self.allowed:.3g} of the scale of the loss; the rival, the same curves at {RIVAL_SPEED:g} of the"
+            " speed, must be rejected at one time"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -80,6 +97,8 @@ class Validation:
             "verdict": self.verdict,
             "rule": self.rule,
             "neglected": self.neglected,
+            "on_face": self.on_face,
+            "estimator": ESTIMATOR,
             "predicted": self.curves.to_json(),
             "measured": self.simulation.to_json(),
             "points": {
@@ -100,28 +119,58 @@ class Validation:
         }
 
     def to_text(self) -> str:
-        """The table, the rule, and the verdict."""
+        """The table, the rule and its terms, the verdict, and what to do about one that is not ``holds``."""
         simulation = self.simulation
         lines = [
             f"{self.face.name} ({self.face.vertex_set}) at {simulation.sizes}, η = {simulation.eta:g}",
             f"predicted: {self.curves.method}",
             f"measured:  {simulation.replicas} replicas, seed {simulation.seed}; {simulation.formulation}",
+            f"changes:   {ESTIMATOR}",
             f"rule:      {self.rule}",
+            f"allowance: {self.allowed:.3g} is the sum of what the limit neglects, the losing rates over the winning"
+            " one and the loops (1/p, 1/n, 1/m); its numerical error comes on top",
+            f"scale:     {initial_scale(self.face, simulation.sizes):.3g}, the terms of the loss at t = 0 that this"
+            " face keeps and the flow can move, or the predicted change where that is larger"
+            + ("; m/p of it for the change of the population loss" if "m" not in self.face.segment else ""),
         ]
         for loss in LOSSES:
             lines += [
                 "",
-                f"{loss + ' loss':<18}{'predicted':>13}{'measured':>13}{'± s.e.':>10}{'allowed':>10}  verdict",
+                f"{loss + ' loss':<18}{'predicted':>13}{'measured':>13}{'± s.e.':>10}{'β':>7}{'allowed':>10}  verdict",
             ]
-            for quantity in self.quantities[loss]:
-                agreed = "agrees" if quantity.agrees_with(quantity.predicted) else "FAILS"
-                sharp = "" if quantity.agrees_with(quantity.rival) else ", rejects the rival"
+            betas = ["", *(f"{beta:.2f}" for beta in getattr(simulation, f"{loss}_change").beta[1:])]
+            for quantity, beta in zip(self.quantities[loss], betas, strict=True):
                 lines.append(
                     f"{quantity.name:<18}{quantity.predicted:>13.6g}{quantity.measured:>13.6g}"
-                    f"{quantity.stderr:>10.2g}{quantity.allowance:>10.2g}  {agreed}{sharp}"
+                    f"{quantity.stderr:>10.2g}{beta:>7}{quantity.allowance:>10.2g}  {self._point(quantity)}"
                 )
         lines += ["", "verdict: " + ", ".join(f"{loss} {self.loss_verdict(loss)}" for loss in LOSSES)]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._advice()])
+
+    def _point(self, quantity: Quantity) -> str:
+        if not quantity.agrees_with(quantity.predicted):
+            return "FAILS"
+        if not self.on_face:
+            return "not on this face"
+        return "agrees, as the rival would" if quantity.agrees_with(quantity.rival) else "agrees, rejects the rival"
+
+    def _advice(self) -> list[str]:
+        if not self.on_face:
+            return [
+                f"These sizes are not on this face: its limit neglects {self.neglected:.3g} times what it keeps."
+                " Leave --face out for the face that ranks first, or take larger sizes."
+            ]
+        if self.verdict == "blind":
+            blind = [
+                quantity for loss in LOSSES if self.loss_verdict(loss) == "blind" for quantity in self.quantities[loss]
+            ]
+            enough = any(abs(quantity.rival - quantity.predicted) > quantity.allowance for quantity in blind)
+            return [
+                "blind: the curve at half the speed passes as well, so agreement shows nothing."
+                + (" Take more replicas (smaller s.e.)," if enough else " The allowance alone covers it: take")
+                + " larger sizes (smaller allowance), or times at which the loss moves faster."
+            ]
+        return []
 
 
 def validate(
@@ -168,6 +217,9 @@ def validate(
 
 def neglected_terms(face: Face, sizes: Sizes) -> float:
     """What the limit of ``face`` leaves out at these sizes, relative to what it keeps. [P] §4.
+
+    The rates of the losing vertices over the largest of the face's own, and the loops: 1/p, 1/n, 1/m where loops of
+    that kind lead.
 
     >>> round(neglected_terms(parse_face("large-data"), Sizes.parse("p=100,n=100,m=10000,sigma2=1/100")), 3)
     0.05

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def draw_survey(survey: Survey) -> Figure:
     """Both losses: lines from the face's limit, points with bars (two standard errors) from simulation.
 
-    A point is the limit's initial value plus the mean change since: what draws of U(0) and X differ by at t = 0, often
-    more than the loss moves, is left out.
+    A point is the limit's initial value plus the mean change since, estimated with the exact E L(0): what draws of U(0)
+    and X differ by at t = 0, often more than the loss moves, is left out.
     """
     fig = figure(5.6, 3.0)
     left, right = panels(fig, columns=2)
@@ -34,7 +34,7 @@ def draw_survey(survey: Survey) -> Figure:
             color=colour,
             marker=marker,
             linestyle="none",
-            label="simulation",
+            label="simulation, ±2 s.e.",
         )
         axes.set_title(f"{name} loss")
         axes.set_xlabel("time / time scale")

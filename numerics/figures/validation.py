@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from numerics.control_variate import Change
     from numerics.simulate import Estimate, Simulation
     from numerics.validate import LossName, Validation
 
@@ -22,14 +24,17 @@ LOSSES: tuple[tuple[LossName, str, str], ...] = (("train", "blue", "o"), ("popul
 BARS = 2.0
 """Bars are so many standard errors long, to either side."""
 
+SPREAD = f", ±{BARS:g} s.e."
+
 
 @styled()
 def draw_validation(validation: Validation) -> Figure:
-    """Theory as lines, simulation as points with bars of two standard errors, the change's allowance as a band."""
+    """Changes since t = 0, the numbers of the table: theory as lines, simulation as points, the allowance as a band."""
     fig = figure(7.0, 3.4)
     simulation, curves = validation.simulation, validation.curves
     for axes, (name, colour, marker) in zip(panels(fig, columns=2), LOSSES, strict=True):
-        times, predicted = _between(validation, name)
+        times, levels = _between(validation, name)
+        predicted = levels - levels[0]
         allowed = validation.quantities[name][-1].allowance
         axes.fill_between(
             times,
@@ -41,9 +46,11 @@ def draw_validation(validation: Validation) -> Figure:
             label="allowed",
         )
         axes.plot(times, predicted, color=COLOURS[colour], label=f"limit, {curves.face.name}")
-        points(axes, simulation.times, getattr(simulation, name), colour, marker, f"{simulation.replicas} replicas")
+        measured: Change = getattr(simulation, f"{name}_change")
+        label = f"{simulation.replicas} replicas{SPREAD}"
+        points(axes, simulation.times[1:], measured.mean[1:], measured.stderr[1:], colour, marker, label)
         finish(axes)
-        axes.set_ylabel(f"{name} loss")
+        axes.set_ylabel(f"change of the {name} loss since t = 0")
         axes.set_title(f"{name} loss {validation.loss_verdict(name)}", loc="left")
     fig.suptitle(str(simulation.sizes), x=0.02, horizontalalignment="left", fontsize=9)
     return fig
@@ -65,19 +72,28 @@ def draw_simulation(simulation: Simulation) -> Figure:
     (axes,) = panels(fig)
     for name, colour, marker in LOSSES:
         estimate: Estimate = getattr(simulation, name)
-        points(axes, simulation.times, estimate, colour, marker, f"{name} loss")
+        spread = SPREAD if simulation.replicas > 1 else ""
+        points(axes, simulation.times, estimate.mean, estimate.stderr, colour, marker, f"{name} loss{spread}")
         axes.plot(simulation.times, estimate.mean, color=COLOURS[colour], linewidth=0.7, alpha=0.6)
     finish(axes)
     axes.set_title(f"{simulation.sizes}, {simulation.replicas} replicas", loc="left")
     return fig
 
 
-def points(axes: Axes, times: tuple[float, ...], estimate: Estimate, colour: str, marker: str, label: str) -> None:
+def points(
+    axes: Axes,
+    times: Sequence[float],
+    mean: np.ndarray,
+    stderr: np.ndarray,
+    colour: str,
+    marker: str,
+    label: str,
+) -> None:
     """Points with bars; no bars where a single replica has no standard error."""
     axes.errorbar(
         times,
-        estimate.mean,
-        yerr=BARS * np.nan_to_num(estimate.stderr),
+        mean,
+        yerr=BARS * np.nan_to_num(stderr),
         fmt=marker,
         color=COLOURS[colour],
         markerfacecolor="white",

@@ -108,3 +108,47 @@ def test_one_replica_or_one_time_cannot_be_judged() -> None:
         validate("large-data", sizes, [0, 1], replicas=1, seed=0)
     with pytest.raises(InputError, match="a time after 0"):
         validate("large-data", sizes, [0], replicas=2, seed=0)
+
+
+def test_the_text_says_what_the_words_mean(found: dict[str, Validation]) -> None:
+    text = found["small-data"].to_text()
+    assert "E L(0) exact; β the regression coefficient" in text
+    assert "the sum of what the limit neglects" in text
+    assert "scale:     " in text
+    assert "m/p of it for the change of the population loss" in text
+    assert "m/p of it" not in found["large-data"].to_text()
+    assert "blind:" not in text
+
+
+def test_a_blind_verdict_says_what_helps() -> None:
+    small = Sizes.parse("p=20,n=20,m=100,sigma2=1/20")
+    covered = validate("large-data", small, [8, 32], replicas=16, seed=0)
+    assert covered.verdict == "blind"
+    assert "The allowance alone covers it: take larger sizes" in covered.to_text()
+    for loss in LOSSES:  # what limits the statement is the allowance, no longer the noise of the start
+        assert (
+            max(quantity.stderr for quantity in covered.quantities[loss][1:])
+            < 0.05 * covered.quantities[loss][1].allowance
+        )
+    sizes, _ = SOLVED["mean-field"]
+    noisy = validate("mean-field", Sizes.parse(sizes), [0.5], replicas=2, seed=1)
+    assert "agrees, as the rival would" in noisy.to_text()
+
+
+def test_sizes_off_the_face_do_not_agree() -> None:
+    sizes, times = SOLVED["large-data"]
+    wrong = validate("R|m", Sizes.parse(sizes), times, replicas=8, seed=1)
+    assert not wrong.on_face
+    assert "agrees" not in wrong.to_text()
+    assert "These sizes are not on this face" in wrong.to_text()
+    assert json.loads(json.dumps(wrong.to_json()))["on_face"] is False
+
+
+def test_table_and_figure_show_the_same_numbers(found: dict[str, Validation]) -> None:
+    validation = found["large-data"]
+    axes = draw_validation(validation).axes[0]
+    (bars,) = axes.containers
+    points = bars.lines[0].get_ydata()
+    assert points.tolist() == [quantity.measured for quantity in validation.quantities["train"][1:]]
+    assert [text.get_text() for text in axes.get_legend().get_texts()][-1] == "20 replicas, ±2 s.e."
+    assert axes.lines[0].get_ydata()[0] == 0.0
