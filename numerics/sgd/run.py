@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,7 +66,15 @@ def step_marks(task: Task, times: tuple[float, ...], d: int) -> tuple[int, ...]:
             expected="a positive step δ",
             remedy="give for example step=0.5; time t = nδ/d stands still without one",
         )
-    return tuple(round(t * d / task.step) for t in times)
+    marks = tuple(round(t * d / task.step) for t in times)
+    if any(later <= earlier for earlier, later in itertools.pairwise(marks)) or (times[0] > 0 and marks[0] == 0):
+        raise InputError(
+            "times",
+            given=list(times),
+            expected=f"0 and then times at least one step δ/d = {task.step / d:g} apart",
+            remedy="lower --delta, raise --d, or leave times out",
+        )
+    return marks
 
 
 def run_replica(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> Array:

@@ -176,7 +176,7 @@ def universality(
     """
     grid = time_grid(times)
     choice("reference", reference, ("universal", "own"))
-    _check(laws, dims, replicas)
+    _check(grid, laws, dims, replicas)
     start = start_state(task) if start is None else start
     marks = {d: step_marks(task, grid, d) for d in dims}
     curves = _curves(task, start, [law if reference == "own" else GAUSSIAN for law in laws], marks)
@@ -261,11 +261,13 @@ def _part(progress: Progress | None, before: int, total: int) -> Callable[[int, 
     return None if progress is None else lambda finished, _: progress(before + finished, total)
 
 
-def _check(laws: Sequence[Law], dims: Sequence[int], replicas: int) -> None:
-    if len(dims) < 2 or any(a >= b for a, b in itertools.pairwise(dims)):
+def _check(grid: tuple[float, ...], laws: Sequence[Law], dims: Sequence[int], replicas: int) -> None:
+    if len(dims) < 2 or dims[0] < 1 or any(a >= b for a, b in itertools.pairwise(dims)):
         raise InputError(
-            "dims", given=list(dims), expected="two dimensions or more, increasing", remedy="use 100,400,1600"
+            "dims", given=list(dims), expected="two dimensions or more, from 1, increasing", remedy="use 100,400,1600"
         )
+    if grid[-1] == 0:
+        raise InputError("times", given=list(grid), expected="a time after 0", remedy="use for example 0,1")
     names = [law.name for law in laws]
     if not names or len(set(names)) < len(names):
         raise InputError("laws", given=names, expected="one law or more, each once", remedy="use gaussian,rademacher")

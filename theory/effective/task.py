@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +9,9 @@ from functools import cached_property
 import sympy
 
 from theory.errors import InputError
+
+LARGEST = 1e6
+"""Of a step, a ridge or a noise; beyond it no solver ends."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,14 @@ class Task:
         object.__setattr__(self, "components", filled)
         self._check_loss()
         self._check_mixture()
-        for name, smallest in (("noise", 0.0), ("label_noise", 0.0), ("ridge", 0.0), ("step", 0.0)):
+        for name in ("noise", "label_noise", "ridge", "step"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= smallest):
+            if not 0 <= value <= LARGEST:
                 raise InputError(
-                    f"task {self.name}: {name}", given=value, expected="a finite number from 0", remedy="use 0 or more"
+                    f"task {self.name}: {name}",
+                    given=value,
+                    expected=f"a number from 0 to {LARGEST:g}",
+                    remedy="bring it down to the size of the other parameters",
                 )
 
     def _check_loss(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import sympy
 
 from theory.effective.softplus import Softplus
-from theory.expressions import parse_expression
+from theory.single_index.link import Link
 
 ACTIVATIONS: Mapping[str, Callable[[sympy.Expr], sympy.Expr]] = {
     "erf": lambda x: sympy.erf(x / sympy.sqrt(2)),
@@ -20,12 +20,12 @@ ACTIVATIONS: Mapping[str, Callable[[sympy.Expr], sympy.Expr]] = {
 
 
 def read_activation(text: str) -> Callable[[sympy.Expr], sympy.Expr]:
-    """The activation named ``text``, or the expression in x that ``text`` is.
+    """The activation named ``text``, or the expression in x that ``text`` is, if it has Gaussian expectations.
 
     >>> read_activation("x**2 - 1")(sympy.Symbol("z1", real=True))
     z1**2 - 1
     """
     if text in ACTIVATIONS:
         return ACTIVATIONS[text]
-    expression = parse_expression(text)
+    expression = Link.parse(text).expression
     return lambda field: expression.subs(dict.fromkeys(expression.free_symbols, field))
