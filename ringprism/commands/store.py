@@ -18,13 +18,17 @@ FileArgument = Annotated[Path, typer.Argument(help="The results store (the --sto
 @store.command()
 def show(file: FileArgument, format: PlainFormatOption = PlainFormat.text) -> None:
     """The runs in a store: parameters, seed, replicas, versions, failures."""
-    _summarise(file, format, structure=False)
+    from numerics.store_report import summary
+
+    console.emit(summary(file), format)
 
 
 @store.command()
 def verify(file: FileArgument, format: PlainFormatOption = PlainFormat.text) -> None:
-    """Check the file's structure and the checksum of every row."""
-    _summarise(file, format, structure=True)
+    """Check the file's structure and the checksum of every row, and say what was checked."""
+    from numerics.store_report import verify as check
+
+    console.emit(check(file), format)
 
 
 @store.command()
@@ -32,16 +36,11 @@ def export(
     file: FileArgument,
     to: Annotated[Path, typer.Argument(help="A new file ending in .csv or .parquet.", show_default=False)],
 ) -> None:
-    """Write every value to a table, one row a number."""
+    """Write every value to a table, one row a number, and the runs' parameters and versions to a .json beside it."""
     import sys
 
+    from numerics.store_report import counted, sidecar
     from numerics.store_report import export as write
 
     count = write(file, to)
-    print(f"{to}: {count} rows", file=sys.stderr)
-
-
-def _summarise(file: Path, format: PlainFormat, *, structure: bool) -> None:
-    from numerics.store_report import summary
-
-    console.emit(summary(file, structure=structure), format)
+    print(f"{to}: {counted(count, 'row')}; parameters and versions in {sidecar(to)}", file=sys.stderr)

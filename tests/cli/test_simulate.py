@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -51,8 +52,18 @@ def test_store_resumes_shows_and_exports(run: Run, tmp_path: Path) -> None:
     (found,) = json.loads(out)["runs"]
     assert (found["experiment"], found["seed"], found["replicas"]) == ("simulate", 1, {"finished": 5})
     assert found["parameters"]["sigma2"] == "1/20"
-    assert "5 rows, all checksums right" in run("store", "verify", store)[1]
-    assert run("store", "export", store, table) == (0, "", f"{table}: 35 rows\n")
+    verified = run("store", "verify", store)[1]
+    assert "1 run, 5 rows, all checksums right\n  the file: every page" in verified
+    assert "parameters {" not in verified
+    assert "1 run, 5 rows" in run("store", "show", store)[1]
+    told = f"{table}: 35 rows; parameters and versions in {table}.json\n"
+    assert run("store", "export", store, table) == (0, "", told)
+    with open(table, newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["name"] == "train" and row["replica"] == "0"]
+    assert [row["time"] for row in rows] == ["0.0", "2.0", "5.0"]
+    described = json.loads(Path(f"{table}.json").read_text())
+    assert described["simulate"]["parameters"]["sigma2"] == "1/20"
+    assert described["simulate"]["environments"]
     code, _, err = run(*SIMULATE, "--replicas", "5", "--store", store, "--eta", "2")
     assert code == 2
     assert "got 'eta=2.0', expected the parameters stored for simulate, eta=1.0" in err

@@ -13,7 +13,7 @@ import pytest
 
 from numerics.replicas import Experiment, Outcome, run_replicas
 from numerics.store import Store
-from numerics.store_report import export, summary
+from numerics.store_report import export, summary, verify
 from tests.numerics.runs.experiments import normals, tiny
 from theory.errors import InputError
 
@@ -165,7 +165,7 @@ def test_a_half_written_transaction_is_undone_before_reading(path: Path, tmp_pat
     connection.execute("ROLLBACK")
     connection.close()
     assert (moved / "run.db").read_bytes() != path.read_bytes()
-    assert summary(moved / "run.db", structure=True).runs == summary(path).runs
+    assert verify(moved / "run.db").summary.runs == summary(path).runs
     assert (moved / "run.db").read_bytes() == path.read_bytes()
 
 
@@ -203,9 +203,17 @@ def test_export_says_what_parquet_needs(path: Path, tmp_path: Path, monkeypatch:
     assert [found.name for found in tmp_path.iterdir()] == ["run.db"]
 
 
+def test_an_export_overwrites_nothing(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv.json").write_text("mine")
+    with pytest.raises(InputError, match="expected a new name"):
+        export(path, tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()
+    assert (tmp_path / "a.csv.json").read_text() == "mine"
+
+
 def test_summary_in_text_and_json(path: Path) -> None:
-    found = summary(path, structure=True)
-    assert "8 rows, all checksums right" in found.to_text()
+    found = summary(path)
+    assert "1 run, 8 rows, all checksums right" in found.to_text()
     assert "diverged at t = 3" in found.to_text()
     described = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert described["runs"][0]["parameters"] == {"fails": True, "size": 40}
