@@ -168,8 +168,17 @@ def complexity(
     chosen = tuple(steps) if steps is not None else choose_steps(setting, start, sizes, target)
     if len(chosen) != len(sizes):
         raise InputError("steps", given=chosen, expected=f"{len(sizes)} steps", remedy="give one step a dimension")
+    if not all(math.isfinite(step) and step > 0 for step in chosen):
+        raise InputError("steps", given=chosen, expected="positive steps", remedy="leave --steps out")
     settings = [replace(setting, d=d) for d in sizes]
     ode = [ode_samples(one, start.typical(one), step, target) for one, step in zip(settings, chosen, strict=True)]
+    if 0 in ode:
+        raise InputError(
+            "target",
+            given=target,
+            expected=f"an overlap above the start's at every d; at d = {sizes[ode.index(0)]} it is there already",
+            remedy="raise --target, or give larger --dims",
+        )
     bounds = [
         _bound(one, start, step, arrival, budget) for one, step, arrival in zip(settings, chosen, ode, strict=True)
     ]

@@ -22,6 +22,7 @@ X = symbol("x")
 _TEMPERED = 1.9
 """f may grow like exp(|x|^r) with r up to this; r = 2 already leaves Gaussian expectations without a value."""
 _REACH = 12.0
+_LARGEST_VALUE = 1e75
 """Where f and f′ must be finite: a standard normal number goes further once in 10³² draws."""
 _SLOW = 30.0
 """A logarithm of |f| below this is no sign of fast growth."""
@@ -212,6 +213,13 @@ def _check_finite(link: Link) -> None:
                 given=link.text,
                 expected=f"a function with finite real {name} on the line, not at x = {points[bad[0]]:g}",
                 remedy="keep roots, logarithms and quotients away from their singular points, as in log(1+x**2)",
+            )
+        if np.abs(values).max() > _LARGEST_VALUE:
+            raise InputError(
+                "link",
+                given=link.text,
+                expected=f"|{name}| up to {_LARGEST_VALUE:g} for |x| ≤ {_REACH:g}, so that its square is a number",
+                remedy="rescale the link",
             )
     for power in link.expression.atoms(sympy.Pow):
         if power.exp.is_number and power.exp.is_negative and (poles := _roots(power.base)):
