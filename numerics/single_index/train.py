@@ -176,7 +176,7 @@ def _arrival(hits: Sequence[int | None], steps: int) -> str:
     if found.value is None:
         return f"more than {steps} samples (median; {arrived} of {len(hits)} replicas arrived)"
     error = f" ± {found.stderr:.0f}" if found.stderr and len(hits) > 1 else ""
-    return f"{found.value:.5g}{error} samples (median; {arrived} of {len(hits)} replicas arrived)"
+    return f"{found.value:.0f}{error} samples (median; {arrived} of {len(hits)} replicas arrived)"
 
 
 def _about_start(setting: Setting, start: Start, starts: NDArray[np.float64]) -> list[str]:
