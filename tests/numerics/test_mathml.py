@@ -30,3 +30,8 @@ def test_scripts_of_one_base_stay_together() -> None:
 def test_anything_else_is_refused(latex: str) -> None:
     with pytest.raises(InputError, match="formula"):
         mathml(latex)
+
+
+def test_a_parenthesis_with_an_exponent_stays_on_its_line() -> None:
+    """A stretchy one is centred on the fraction axis, lower than its partner."""
+    assert '<msup><mo stretchy="false">)</mo><mn>2</mn></msup>' in mathml("(1-M)^2")
