@@ -50,7 +50,7 @@ def draw_validation(validation: Validation) -> Figure:
         label = f"{simulation.replicas} replicas{SPREAD}"
         points(axes, simulation.times[1:], measured.mean[1:], measured.stderr[1:], colour, marker, label)
         finish(axes)
-        axes.set_ylabel(f"change of the {name} loss since t = 0")
+        axes.set_ylabel("change since t = 0")
         axes.set_title(f"{name} loss {validation.loss_verdict(name)}", loc="left")
     fig.suptitle(str(simulation.sizes), x=0.02, horizontalalignment="left", fontsize=9)
     return fig
