@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ringprism.cli import main
+from ringprism.commands import sgd_options
+from theory.effective.task import Task
+from theory.effective.tasks import committee, logistic, single_index, xor
 
 MOMENTS = "moments:mean=0,variance=1,kappa3=0,kappa4=0"
 
@@ -93,3 +98,26 @@ def test_bad_input_is_one_line_and_exit_2(options: list[str], message: str, caps
     assert captured.err.startswith("error: ")
     assert captured.err.count("\n") == 1
     assert message in captured.err
+
+
+@pytest.mark.parametrize(
+    ("option", "builder", "shown"),
+    [
+        ("link", single_index, "Default: {}."),
+        ("students", committee, "committee {}"),
+        ("students", xor, "xor {}"),
+        ("teachers", committee, "Default: {}."),
+        ("activation", committee, "committee {}"),
+        ("activation", xor, "xor {}"),
+        ("classes", logistic, "Default: {}."),
+        ("separation", logistic, "logistic {:g}"),
+        ("separation", xor, "xor {:g}"),
+        ("noise", xor, "xor {:g}"),
+        ("ridge", logistic, "logistic {:g}"),
+        ("ridge", xor, "xor {:g}"),
+    ],
+)
+def test_help_names_the_defaults_of_the_tasks(option: str, builder: Callable[..., Task], shown: str) -> None:
+    default = inspect.signature(builder).parameters[option].default
+    (information,) = getattr(sgd_options, option.title()).__metadata__
+    assert shown.format(default) in information.help
