@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -175,6 +176,7 @@ def _run(
         for block in blocks:
             yield block, sweep(block, plan)
         return
+    gc.collect()  # a forked process must not be left to end objects whose threads it does not have
     with ProcessPoolExecutor(workers) as pool:
         futures = {pool.submit(sweep, block, plan): block for block in blocks}
         for future in as_completed(futures):
