@@ -59,7 +59,7 @@ def derive(
         return series
     constant = Fraction(1, 2) if "R" in chosen.triangle else Fraction(0)
     scaling = representative(chosen)
-    weights = dict(zip(("p", "n", "m", "sigma2"), scaling.exponents, strict=True))
+    weights = scaling.weights
     return series.leading(weights, constant=constant)
 
 

@@ -150,7 +150,7 @@ def limit(
     train, population, error = curves
     if corrected:
         scaling = ATLAS[place.name].scaling
-        weights = dict(zip(("p", "n", "m", "sigma2"), scaling.exponents, strict=True))
+        weights = scaling.weights
         change = correction(
             sizes,
             at,

@@ -12,6 +12,9 @@ from ringprism.options import Format, PlainFormat
 if TYPE_CHECKING:
     from numerics.replicas import Progress
 
+FAILED = 1
+"""Exit code of a command whose verdict is not ``holds``."""
+
 
 def emit(result: Any, format: Format | PlainFormat) -> None:
     """Print a result by its own ``to_text``, ``to_json`` or ``to_latex``."""

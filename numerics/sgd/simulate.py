@@ -129,12 +129,6 @@ class Simulation:
         table = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
         return "\n".join([head, *table, describe(self.names)])
 
-    def to_latex(self) -> str:
-        """Refused: measurements are not formulas."""
-        raise InputError(
-            "format", given="latex", expected="text or json", remedy="a simulation's result is numbers, not a formula"
-        )
-
 
 def simulate_sgd(
     task: Task,

@@ -140,12 +140,6 @@ class Universality:
             return f"off their own ODE: {away}{left}" if away else "every law follows its own ODE"
         return f"not universal: {away}{left}" if away else "universal: one ODE for all these laws"
 
-    def to_latex(self) -> str:
-        """Refused: measurements are not formulas."""
-        raise InputError(
-            "format", given="latex", expected="text or json", remedy="the verdict is numbers, not a formula"
-        )
-
 
 def universality(
     task: Task,

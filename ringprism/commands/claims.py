@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ringprism.console import progress_bar
+from ringprism.console import FAILED, progress_bar
 from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
 from theory.errors import InputError
 
 if TYPE_CHECKING:
     from numerics.claims.ledger import Claim
-
-FAILED = 1
 
 
 def claims(

@@ -11,7 +11,6 @@ from ringprism import console
 from ringprism.options import SeedOption, WorkersOption
 
 DEFAULT_SIZES = "p=80,n=8000,m=120,sigma2=1/40000"
-FAILED = 1
 _SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
 _ORDER = 2
 
@@ -66,4 +65,4 @@ def demo(
     for suffix in ("png", "svg"):
         save(draw_validation(found), out / f"demo.{suffix}")
     print(f"\nfigure: {out / 'demo.png'} and {out / 'demo.svg'}")
-    return 0 if found.verdict == "holds" else FAILED
+    return 0 if found.verdict == "holds" else console.FAILED

@@ -10,8 +10,6 @@ import typer
 from ringprism import console
 from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
 
-FAILED = 1
-
 
 def validate(
     sizes: Annotated[str, typer.Option(help="p=…,n=…,m=…,sigma2=…")],
@@ -53,4 +51,4 @@ def validate(
 
         save(draw_validation(found), figure)
     console.emit(found, format)
-    return 0 if found.verdict == "holds" else FAILED
+    return 0 if found.verdict == "holds" else console.FAILED

@@ -25,7 +25,7 @@ def exact(loss: Loss) -> tuple[Laurent, ...]:
 def leading(face: str, loss: Loss) -> list[Laurent]:
     """The leading part of the exact series for the face's own scaling."""
     scaling = ATLAS[face].scaling
-    weights = dict(zip(("p", "n", "m", "sigma2"), scaling.exponents, strict=True))
+    weights = scaling.weights
     return [coefficient.leading(weights) for coefficient in exact(loss)]
 
 

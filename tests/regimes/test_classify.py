@@ -30,7 +30,7 @@ def test_scales_are_the_degrees_of_the_exact_series(name: str) -> None:
     """Every derivative of the loss, in units of the time scale, is of the order claimed for the moving part."""
     scaling = Scaling(*INSIDE[name])
     result = classify(scaling)
-    weights = dict(zip(("p", "n", "m", "sigma2"), scaling.exponents, strict=True))
+    weights = scaling.weights
     for s in range(1, ORDER + 1):
         unit = s * result.rate_exponent
         assert derivatives("train")[s].degree(weights) - unit == result.train_scale

@@ -30,7 +30,7 @@ def test_deep_in_a_cone_the_face_of_the_exponents_is_ranked_first(face: Face) ->
 def test_distances_by_polynomial_algebra(name: str) -> None:
     """The leading parts by ``Laurent.leading`` and floats, in place of term tables and fractions."""
     face = parse_face(name)
-    weights = dict(zip(("p", "n", "m", "sigma2"), representative(face).exponents, strict=True))
+    weights = representative(face).weights
     point = {"p": float(SOME.p), "n": float(SOME.n), "m": float(SOME.m), "sigma2": float(SOME.sigma2)}
     p, n, m, s2 = point.values()
     horizon = float(HORIZON) / (1 / p + 1 / m + s2 * n / p + s2 * n / m + s2 + s2 * p / m)

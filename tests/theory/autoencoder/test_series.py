@@ -98,7 +98,7 @@ def test_planar_is_the_leading_part_inside_every_cone(exact: dict[LossName, Loss
             leading = set()
             for scaling in _inside(face):
                 assert scaling.face() == face
-                weights = dict(zip(("p", "n", "m", "sigma2"), scaling.exponents, strict=True))
+                weights = scaling.weights
                 whole = exact[loss].leading(weights)
                 assert planar.leading(weights) == whole
                 leading.add(whole.coefficients)
