@@ -140,7 +140,7 @@ def _close(losses: Losses, before: Losses, tolerance: float) -> bool:
 
 
 def _flops(r: int, q: int) -> float:
-    return 2.0 * q**3 if moves_gram((r, q)) else 8.0 * r * r * q
+    return 2.0 * q**3 if moves_gram((r, q)) else 4.0 * r * q * min(2 * r, q)
 
 
 def _state(r: int, q: int) -> float:

@@ -1,21 +1,17 @@
-"""Gradient flow by scipy's Runge–Kutta methods, and gradient descent, on a problem with diagonal S."""
+"""Gradient flow by scipy's DOP853, and gradient descent, on a problem with diagonal S."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.integrate import DOP853, RK45
+from scipy.integrate import DOP853
 
 from numerics.flow.problem import Problem
 
 Losses = np.ndarray
 """Two rows, train and population loss, one column a time."""
-
-COARSE = 1e-5
-LARGE = 20_000
-"""From this tolerance and size of state on, fifth order serves: it needs fewer derivatives there, which are the cost,
-and the errors of so many entries average out."""
 
 _LARGEST = 1e100
 """A loss beyond this has diverged (gradient descent with too large a step; the flow itself cannot)."""
@@ -24,17 +20,26 @@ _LARGEST = 1e100
 def gradient_flow(problem: Problem, times: Sequence[float], *, eta: float, tolerance: float) -> Losses:
     """The losses at ``times`` under dU/dt = −η ∂L̂/∂U. [P] §2.
 
-    ``tolerance`` is the relative local error allowed to scipy's DOP853, or, where it is 1e-5 or more and the state is
-    large, to RK45. The losses of large states, sums over many entries, come out a hundred times more accurate.
-    Whichever costs less is integrated: M, by one q × q product a derivative; or U, by products with r × r kernels.
+    ``tolerance`` is the relative local error that scipy's DOP853 is allowed, by its own cautious estimate: the losses
+    come out a hundred times more accurate, and more where the state is large.
+
+    Where M has full rank it is integrated in place of U, by one q × q product a derivative. At long times the solver's
+    errors may take its least eigenvalues below zero, from where they run away: a run that ends so is done again with U.
+
     Raises ``FloatingPointError`` where the solver stops.
     """
     rate = eta / (problem.p * problem.m)
-    if moves_gram(problem.factor.shape):
+    rows, columns = problem.factor.shape
+    if moves_gram((rows, columns)):
         start = problem.factor.T @ problem.factor
-        return _solve(gram_velocity(problem.spectrum, rate), start, problem.losses_of_gram, times, tolerance)
-    velocity = factor_velocity(problem.spectrum, rate, problem.factor.shape[0])
-    return _solve(velocity, problem.factor, problem.losses_of_factor, times, tolerance)
+        try:
+            losses, end = _solve(gram_velocity(problem.spectrum, rate), start, problem.losses_of_gram, times, tolerance)
+            np.linalg.cholesky(end + tolerance * np.eye(columns))
+            return losses
+        except (FloatingPointError, np.linalg.LinAlgError):
+            pass
+    velocity = factor_velocity(problem.spectrum, rate, rows)
+    return _solve(velocity, problem.factor, problem.losses_of_factor, times, tolerance)[0]
 
 
 def gradient_descent(problem: Problem, times: Sequence[float], *, eta: float, step: float) -> Losses:
@@ -58,9 +63,9 @@ def gradient_descent(problem: Problem, times: Sequence[float], *, eta: float, st
 
 
 def moves_gram(shape: tuple[int, int]) -> bool:
-    """Whether M (q³ multiplications a derivative) is cheaper than U (4r²q) for a factor of this shape."""
-    r, q = shape
-    return q * q <= 4 * r * r
+    """Whether M is followed in place of a U of this shape: always cheaper, but only U keeps a rank below q."""
+    rows, columns = shape
+    return rows >= columns
 
 
 def gram_velocity(spectrum: np.ndarray, rate: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -81,7 +86,30 @@ def gram_velocity(spectrum: np.ndarray, rate: float) -> Callable[[np.ndarray], n
 
 
 def factor_velocity(spectrum: np.ndarray, rate: float, rows: int) -> Callable[[np.ndarray], np.ndarray]:
-    """dU/dt for diagonal S: with B = US it is −rate·((UUᵀ − 2)B + (BUᵀ)U), through r × r kernels."""
+    """dU/dt for diagonal S, whichever way takes fewer multiplications.
+
+    With B = US it is −rate·((UUᵀ − 2)B + (BUᵀ)U), through r × r kernels, 4r²q of them; with M = UᵀU it is
+    −rate·U(SM + MS − 2S), 2rq² of them.
+    """
+    if 2 * rows > len(spectrum):
+        return _through_gram(spectrum, rate)
+    return _through_kernels(spectrum, rate, rows)
+
+
+def _through_gram(spectrum: np.ndarray, rate: float) -> Callable[[np.ndarray], np.ndarray]:
+    weights = -rate * (spectrum[:, None] + spectrum[None, :])
+
+    def velocity(factor: np.ndarray) -> np.ndarray:
+        gram = factor.T @ factor
+        gram[np.diag_indices_from(gram)] -= 1.0
+        gram *= weights
+        change: np.ndarray = factor @ gram
+        return change
+
+    return velocity
+
+
+def _through_kernels(spectrum: np.ndarray, rate: float, rows: int) -> Callable[[np.ndarray], np.ndarray]:
     identity = 2.0 * np.eye(rows)
 
     def velocity(factor: np.ndarray) -> np.ndarray:
@@ -102,13 +130,13 @@ def _solve(
     observe: Callable[[np.ndarray], tuple[float, float]],
     times: Sequence[float],
     tolerance: float,
-) -> Losses:
-    """Follow dy/dt = velocity(y) from ``start`` and observe it at ``times``; no state is kept but the present one."""
+) -> tuple[Losses, np.ndarray]:
+    """Follow dy/dt = velocity(y) from ``start`` and observe it at ``times``; the last state beside the losses."""
     shape = start.shape
     losses = [observe(start) for t in times if t == 0.0]
     waiting = [t for t in times if t > 0.0]
     if not waiting:
-        return np.array(losses).T
+        return np.array(losses).T, start
 
     def derivative(_: float, state: np.ndarray) -> np.ndarray:
         return velocity(state.reshape(shape)).ravel()
@@ -116,10 +144,12 @@ def _solve(
     # Entries of very different sizes share the norm: judge each beside the root mean square of all, at the start or at
     # the target (M = 1), whichever is smaller.
     scale = min(float(np.linalg.norm(start)) / np.sqrt(start.size), 1 / np.sqrt(shape[1]))
+    end = waiting[-1]
     with np.errstate(over="ignore", invalid="ignore"):
-        method = RK45 if tolerance >= COARSE and start.size >= LARGE else DOP853
-        solver = method(derivative, 0.0, start.ravel(), waiting[-1], rtol=tolerance, atol=tolerance * scale)
+        solver = DOP853(derivative, 0.0, start.ravel(), end, rtol=tolerance, atol=tolerance * scale, first_step=end)
+        solver.h_abs = _first_step(solver, tolerance)
         while waiting:
+            solver.h_abs = (end - solver.t) / math.ceil((end - solver.t) / solver.h_abs)  # no short last step
             message = solver.step()
             if solver.status == "failed":
                 raise FloatingPointError(f"the solver stopped at t = {solver.t:g}: {message}")
@@ -129,4 +159,11 @@ def _solve(
                 between = solver.dense_output()
                 losses += [observe(between(t).reshape(shape)) for t in reached if t < solver.t]
             losses += [observe(solver.y.reshape(shape)) for t in reached if t == solver.t]
-    return np.array(losses).T
+    return np.array(losses).T, solver.y.reshape(shape)
+
+
+def _first_step(solver: DOP853, tolerance: float) -> float:
+    """In units of the time in which the state changes by its own size, which scipy's guess does not know."""
+    end = float(solver.t_bound)
+    size, speed = float(np.linalg.norm(solver.y)), float(np.linalg.norm(solver.f))
+    return min(end, tolerance ** (1 / 8) * size / speed) if speed > 0 else end

@@ -69,9 +69,21 @@ def test_full_coordinates_give_the_plain_flow(text: str) -> None:
     np.testing.assert_allclose(loose, expected, rtol=1e-3, atol=1e-6)
 
 
-def test_both_velocities_are_exercised() -> None:
-    assert not moves_gram(full(drawn_at("p=12,n=5,m=20,sigma2=1/12")).factor.shape)
-    assert moves_gram(full(drawn_at("p=12,n=30,m=20,sigma2=1/30")).factor.shape)
+def test_all_velocities_are_exercised() -> None:
+    shapes = [full(drawn_at(f"p=12,n={n},m=20,sigma2=1/12")).factor.shape for n in (5, 8, 30)]
+    assert [moves_gram(shape) for shape in shapes] == [False, False, True]
+    assert [2 * rows > columns for rows, columns in shapes] == [False, True, True]
+
+
+@pytest.mark.parametrize(("n", "rank"), [(5, 5), (8, 8), (11, 11), (12, 12), (30, 12)])
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-4])
+def test_at_long_times_the_rank_of_the_start_stays(n: int, rank: int, tolerance: float) -> None:
+    problem = full(drawn_at(f"p=12,n={n},m=40,sigma2=1/12"))
+    train, population = gradient_flow(problem, [0.0, 2000.0], eta=ETA, tolerance=tolerance)
+    assert population[1] == pytest.approx((12 - rank) / 24, abs=2 * tolerance)
+    # The best rank-r projection loses the least eigenvalues of S. Baldi and Hornik (1989)
+    least = np.sort(problem.spectrum)[: 12 - rank].sum() / (2 * 12 * 40)
+    assert train[1] == pytest.approx(least, abs=2 * tolerance)
 
 
 @pytest.mark.parametrize(
