@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import islice
 from typing import Any
 
 from numerics.provenance import environment
-from numerics.replicas import Experiment, Failure, Outcome, run_one
+from numerics.replicas import Failure, Outcome
 from numerics.threads import pin_one_thread
 from theory.errors import InputError
 
@@ -21,34 +21,36 @@ _RESUME = "finished replicas are in the --store if one was given: repeat the com
 
 
 def on_cluster(
-    experiment: Experiment, pending: Iterable[int], seed: int, address: str
+    run: Callable[[Sequence[int]], list[Outcome]], batches: Iterable[Sequence[int]], address: str
 ) -> Generator[Outcome, None, None]:
-    """Run the pending replicas on the cluster whose scheduler listens at ``address``; yield outcomes as they come.
+    """Run batches of replicas on the cluster whose scheduler listens at ``address``; yield outcomes as they come.
 
-    Workers that die are replaced as Dask's ``allowed-failures`` says; a replica that keeps killing them is lost.
-    Raises ``InputError`` where Dask is not installed, nothing answers at ``address``, or the scheduler goes away.
+    ``run``, which is sent to the workers, gives the outcomes of one batch. Workers that die are replaced as Dask's
+    ``allowed-failures`` says; a batch that keeps killing them is lost. Raises ``InputError`` where Dask is not
+    installed, nothing answers at ``address``, or the scheduler goes away.
     """
     client = _connect(address)
     distributed: Any = import_module("distributed")
 
-    queue = iter(pending)
+    queue = iter(batches)
     try:
         window = 2 * max(1, sum(client.ncores().values()))
 
-        def submit(replica: int) -> Any:
-            return client.submit(_task, experiment, replica, seed, pure=False)
+        def submit(batch: Sequence[int]) -> Any:
+            return client.submit(_task, run, tuple(batch), pure=False)
 
-        flight = {submit(replica): replica for replica in islice(queue, window)}
+        flight = {submit(batch): batch for batch in islice(queue, window)}
         completed = distributed.as_completed(list(flight), loop=client.loop)
         for future in completed:
-            replica = flight.pop(future)
+            batch = flight.pop(future)
             error = future.exception() if future.status == "error" else None
             if isinstance(error, distributed.KilledWorker):
-                yield Outcome(replica, Failure(replica, f"its workers died: {error}"[:500], "lost"), 0.0, environment())
+                reason = f"its workers died: {error}"[:500]
+                yield from (Outcome(k, Failure(k, reason, "lost"), 0.0, environment()) for k in batch)
             elif error is not None:
                 raise error
             else:
-                yield future.result()
+                yield from future.result()
             future.release()
             for following in islice(queue, 1):
                 later = submit(following)
@@ -82,9 +84,9 @@ def _connect(address: str) -> Any:
         ) from error
 
 
-def _task(experiment: Experiment, replica: int, seed: int) -> Outcome:
+def _task(run: Callable[[Sequence[int]], list[Outcome]], batch: Sequence[int]) -> list[Outcome]:
     _pin()
-    return run_one(experiment, replica, seed)
+    return run(batch)
 
 
 @cache

@@ -43,6 +43,7 @@ def loss_replicas(
     seed: int,
     workers: int = 1,
     store: str | None = None,
+    dask: str | None = None,
 ) -> Replicas:
     """Gradient flow at η = 1 from ``replicas`` draws; a store keeps them under ``name`` and the sizes."""
     parameters: dict[str, Json] = {
@@ -57,6 +58,7 @@ def loss_replicas(
         seed=seed,
         workers=workers,
         store=store,
+        dask=dask,
     )
     start = expected_start(sizes) if times[0] == 0 and not run.failures else None
     return Replicas(run.stack("train"), run.stack("population"), start)

@@ -108,12 +108,22 @@ def grid(*, depths: Sequence[float], smallest: int) -> Iterator[tuple[Face, Size
             yield face, sizes_inside(face, depth=depth, smallest=smallest)
 
 
-def run_trial(inside: Face, sizes: Sizes, *, replicas: int, seed: int, workers: int = 1) -> Trial:
+def run_trial(
+    inside: Face,
+    sizes: Sizes,
+    *,
+    replicas: int,
+    seed: int,
+    workers: int = 1,
+    store: str | None = None,
+    dask: str | None = None,
+    name: str = "ranking",
+) -> Trial:
     """Rank, simulate, and compare all 21 limits with the simulation."""
     ranking = rank_faces(sizes)
     end = SPAN / sum(ranking.rates.values())
     times = [end * k / POINTS for k in range(POINTS + 1)]
-    measured = simulate(sizes, times, replicas=replicas, seed=seed, workers=workers)
+    measured = simulate(sizes, times, replicas=replicas, seed=seed, workers=workers, store=store, dask=dask, name=name)
     misses, noise = {}, {}
     for face in FACES:
         misses[face.name], noise[face.name] = _miss(face, sizes, times, measured)

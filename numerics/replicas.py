@@ -7,7 +7,8 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -40,12 +41,14 @@ class Experiment:
     returns a value that is not finite: it is then recorded as failed, with the reason, and the others go on. Any other
     exception ends the run.
 
-    In a store the ``name`` stands for one set of parameters: give each point of a sweep its own name.
+    In a store the ``name`` stands for one set of parameters: give each point of a sweep its own name. With ``threads``
+    local workers are threads of this process: for kernels that hold no interpreter lock and take long to compile.
     """
 
     name: str
     parameters: Mapping[str, Json]
     run: Callable[[Mapping[str, Json], np.random.SeedSequence], Values]
+    threads: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ def run_replicas(
     """
     check_counts(replicas=replicas, workers=workers, dask=dask)
     replica_seed(seed, 0)
-    plan = Experiment(experiment.name, _plain(experiment), experiment.run)
+    plan = replace(experiment, parameters=_plain(experiment))
     if store is None:
         found: dict[int, Outcome] = {}
         with closing(_execute(plan, range(replicas), seed, workers, dask)) as outcomes:
@@ -172,12 +175,20 @@ def _execute(
     if dask is not None:
         from numerics.cluster import on_cluster
 
-        return on_cluster(experiment, pending, seed, dask)
+        return on_cluster(partial(_run_batch, experiment, seed), ((replica,) for replica in pending), dask)
+    if workers > 1 and experiment.threads:
+        from numerics.thread_workers import on_threads
+
+        return on_threads(partial(run_one, experiment, seed=seed), pending, workers)
     if workers > 1:
         from numerics.workers import on_workers
 
         return on_workers(experiment, pending, seed, workers)
     return _here(experiment, pending, seed)
+
+
+def _run_batch(experiment: Experiment, seed: int, batch: Sequence[int]) -> list[Outcome]:
+    return [run_one(experiment, replica, seed) for replica in batch]
 
 
 def _here(experiment: Experiment, pending: Iterable[int], seed: int) -> Generator[Outcome, None, None]:

@@ -185,6 +185,7 @@ def validate(
     progress: Progress | None = None,
     store: Store | str | Path | None = None,
     dask: str | None = None,
+    force: bool = False,
 ) -> Validation:
     """Compare the limit of ``face`` with a simulation at the same sizes and times. [P] §4, §5.
 
@@ -209,7 +210,16 @@ def validate(
     rival = limit(place, sizes, grid, eta=RIVAL_SPEED * eta)
     neglected = neglected_terms(place, sizes)
     measured = simulate(
-        sizes, grid, replicas=replicas, seed=seed, eta=eta, workers=workers, progress=progress, store=store, dask=dask
+        sizes,
+        grid,
+        replicas=replicas,
+        seed=seed,
+        eta=eta,
+        workers=workers,
+        progress=progress,
+        store=store,
+        dask=dask,
+        force=force,
     )
     quantities = {loss: _quantities(loss, place, curves, rival, measured, neglected) for loss in LOSSES}
     return Validation(place, measured, curves, neglected, quantities)

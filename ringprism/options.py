@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -47,3 +48,7 @@ SeedOption = Annotated[
     int, typer.Option("--seed", callback=_from_zero, help="Seed; the same seed gives the same result.")
 ]
 WorkersOption = Annotated[int, typer.Option("--workers", callback=_from_one, help="Local worker processes.")]
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", help="Results store: kept at once, resumed when it is there.")
+]
+DaskOption = Annotated[str | None, typer.Option("--dask", help="Address of a Dask scheduler, in place of --workers.")]

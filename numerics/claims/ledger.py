@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
 from theory.errors import InputError
 
@@ -94,17 +94,32 @@ class Evidence:
     remarks: Sequence[str] = ()
 
 
+class Where(TypedDict):
+    """Local workers, a store, and the address of a cluster's scheduler in place of workers."""
+
+    workers: int
+    store: str | None
+    dask: str | None
+
+
 @dataclass(frozen=True)
 class Conditions:
-    """How a claim is run: the effort, the seed, the number of local workers, and a store for its replicas.
-
-    A claim hands ``workers`` and ``store`` on to ``run_replicas``, under experiment names that begin with its id.
-    """
+    """How a claim is run: the effort and the seed; where its replicas are: see ``where``."""
 
     effort: Effort = "quick"
     seed: int = 0
     workers: int = 1
     store: str | None = None
+    dask: str | None = None
+
+    @property
+    def where(self) -> Where:
+        """What a claim hands on to whatever runs its replicas, beside an experiment name that begins with its id.
+
+        >>> Conditions(workers=2).where
+        {'workers': 2, 'store': None, 'dask': None}
+        """
+        return {"workers": self.workers, "store": self.store, "dask": self.dask}
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,7 @@ def _gather(conditions: Conditions) -> Evidence:
             times,
             replicas=times_more * _REPLICAS[conditions.effort],
             seed=conditions.seed,
-            workers=conditions.workers,
-            store=conditions.store,
+            **conditions.where,
         )
         bare, corrected = limit(face, sizes, times), limit(face, sizes, times, corrected=True)
         theory = np.concatenate([bare.train, bare.population])

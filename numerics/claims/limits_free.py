@@ -36,8 +36,7 @@ def _references(conditions: Conditions) -> Evidence:
                 (size / float(scale),),
                 replicas=replicas,
                 seed=conditions.seed,
-                workers=conditions.workers,
-                store=conditions.store,
+                **conditions.where,
             )
             unit = float(scale) ** 2
             means.append([run.mean(values[:, 0] / unit) for values in (run.train, run.population)])

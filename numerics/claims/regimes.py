@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity, Where
 from numerics.ranking_trial import Trial, grid, run_trial
 from regimes.prism import VERTICES
 from theory.autoencoder.model import AUTOENCODER
@@ -37,8 +37,8 @@ def gather_ranking(conditions: Conditions) -> Evidence:
         work = sizes.p * (sizes.n + sizes.m)
         replicas = int(min(_MOST_REPLICAS[effort], max(_LEAST_REPLICAS, _WORK[effort] // work)))
         seed = conditions.seed * 1000 + number
-        workers = conditions.workers if effort == "full" else 1  # a pool costs more than the quick trials
-        trials.append(run_trial(face, sizes, replicas=replicas, seed=seed, workers=workers))
+        where: Where = {**conditions.where, "workers": conditions.workers if effort == "full" else 1}  # pools cost more
+        trials.append(run_trial(face, sizes, replicas=replicas, seed=seed, name=f"AE-RANKING {number}", **where))
     share, designed = _share([trial.holds for trial in trials]), _share([trial.designed_holds for trial in trials])
     correlations = np.array([trial.correlation for trial in trials])
     return Evidence(

@@ -28,9 +28,10 @@ def run_claims(
 ) -> tuple[Result, ...]:
     """The results of the claims named (all, when none is named), in the ledger's order.
 
-    Up to ``conditions.workers`` claims run at once, each in its own process; a claim alone gets all workers for its
-    replicas. With ``keep``, a folder, each result is written there as ``<id>.json`` at once, finished replicas go to a
-    store beside it, and what is found there of the same effort, seed and release is not run again.
+    Up to ``conditions.workers`` claims run at once, each in its own process. A claim alone gets all workers for its
+    replicas; so does one after the other a cluster, where ``conditions.dask`` names one. With ``keep``, a folder, each
+    result is written there as ``<id>.json`` at once, finished replicas go to a store beside it, and what is found there
+    of the same effort, seed and release is not run again.
     """
     conditions = conditions or Conditions()
     if keep is not None:

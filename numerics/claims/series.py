@@ -50,8 +50,7 @@ def _measure(
         Experiment(f"{name} p={p} n={n} m={m}", parameters, _replica),
         replicas=replicas,
         seed=conditions.seed,
-        workers=conditions.workers,
-        store=conditions.store,
+        **conditions.where,
     )
     found: dict[LossName, tuple[FloatArray, FloatArray]] = {}
     for loss in _LOSSES:

@@ -33,7 +33,8 @@ def _gather(conditions: Conditions) -> Evidence:
             d=d,
             replicas=replicas[where],
             seed=conditions.seed,
-            workers=conditions.workers,
+            **conditions.where,
+            name=f"UN-6 {where}",
         )
 
     at = [run("at", d, critical.step) for d in dims]

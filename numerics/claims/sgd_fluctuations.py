@@ -53,7 +53,7 @@ def _cases(full: bool) -> tuple[_Case, ...]:
     )
 
 
-def _run(task: Task, start: State, name: str, d: int, replicas: int, conditions: Conditions) -> Simulation:
+def _run(task: Task, start: State, name: str, d: int, replicas: int, conditions: Conditions, label: str) -> Simulation:
     return simulate_sgd(
         task,
         _TIMES,
@@ -64,7 +64,8 @@ def _run(task: Task, start: State, name: str, d: int, replicas: int, conditions:
         start=start,
         spread="flat",
         method="full",
-        workers=conditions.workers,
+        **conditions.where,
+        name=label,
     )
 
 
@@ -77,7 +78,7 @@ def _fluctuation(conditions: Conditions) -> Evidence:
         ends, curves = {}, []
         for name in case.laws:
             limit = fluctuations(case.task, at, laws=law(name), truths=_FLAT)
-            run = _run(case.task, at, name, case.d, case.replicas, conditions)
+            run = _run(case.task, at, name, case.d, case.replicas, conditions, f"UN-4 {case.name}")
             column, k = run.names.index(case.statistic), limit.names.index(case.statistic)
             x = math.sqrt(case.d) * (run.values[:, :, column] - at.flat()[column])
             quantities += _moments(case, name, limit, x[:, -1], skewed)
@@ -156,7 +157,7 @@ def _volatility(conditions: Conditions) -> Evidence:
     }
     measured, curves = {}, []
     for where, start in starts.items():
-        run = _run(task, start, name, d, replicas, conditions)
+        run = _run(task, start, name, d, replicas, conditions, f"UN-5 {where}")
         squares = d * run.values[:, :, 0] ** 2
         measured[where] = squares[:, -1]
         grid = np.linspace(0.0, _TIMES[-1], 31)

@@ -65,7 +65,8 @@ def _gather(conditions: Conditions) -> Evidence:
             dims=_DIMS,
             replicas=_REPLICAS[conditions.effort],
             seed=conditions.seed,
-            workers=conditions.workers,
+            **conditions.where,
+            name="UN-1",
         )
         results[name] = (_DIMS, verdict.laws[0])
     bound = 0.05 if conditions.effort == "quick" else 0.02

@@ -45,7 +45,8 @@ def _universal(conditions: Conditions) -> Evidence:
             dims=_DIMS,
             replicas=_REPLICAS[conditions.effort],
             seed=conditions.seed,
-            workers=conditions.workers,
+            **conditions.where,
+            name=f"UN-2 {name}",
         )
         for error in verdict.laws:
             label = f"{name}, {error.law} inputs"
@@ -109,7 +110,8 @@ def _aligned(conditions: Conditions) -> Evidence:
                 seed=conditions.seed,
                 laws=law(name),
                 start=start,
-                workers=conditions.workers,
+                **conditions.where,
+                name="UN-3",
             )
             from_own.append(sup_distance(run, own.values))
             from_gaussian.append(sup_distance(run, gaussian.values))

@@ -45,8 +45,7 @@ def _train(conditions: Conditions, name: str, eta1: float, start: str, *, method
         seed=conditions.seed,
         method=method,
         every=STEPS // _RECORDS,
-        workers=conditions.workers,
-        store=conditions.store,
+        **conditions.where,
         name=f"{name} {method}",
     )
 
@@ -200,8 +199,7 @@ def _gather_chain(conditions: Conditions) -> Evidence:
             replicas=count,
             seed=seed,
             method=method,  # type: ignore[arg-type]
-            workers=conditions.workers,
-            store=conditions.store,
+            **conditions.where,
             name=f"SI-CHAIN {method} {seed}",
         )
         samples.append(np.array([run.end for run in runs.replicas]))

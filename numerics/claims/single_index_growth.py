@@ -43,8 +43,7 @@ def _measure(
         replicas=more * _REPLICAS[conditions.effort],
         seed=conditions.seed,
         budget=budget,
-        workers=conditions.workers,
-        store=conditions.store,
+        **conditions.where,
         name=name,
     )
 
@@ -151,8 +150,7 @@ def _gather_random(conditions: Conditions) -> Evidence:
         replicas=_REPLICAS[conditions.effort],
         seed=conditions.seed,
         target=0.5,
-        workers=conditions.workers,
-        store=conditions.store,
+        **conditions.where,
         name="SI-RANDOM linear",
     )
     reached = float(np.mean([hit is not None for hit in runs.hits]))

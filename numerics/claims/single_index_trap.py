@@ -83,8 +83,7 @@ def _run(conditions: Conditions, d: int, start: str, steps: int, step: float, *,
         replicas=_REPLICAS[conditions.effort] // share,
         seed=conditions.seed,
         target=ESCAPED,
-        workers=conditions.workers,
-        store=conditions.store,
+        **conditions.where,
         name=f"SI-TRAP {steps} × {step:g}",
     )
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.replicas import Progress
-from numerics.seeds import replica_seed
+from numerics.replicas import Progress, check_counts
 from numerics.sgd.gradient import gradient_kernel
 from numerics.sgd.noise import recipes
-from numerics.sgd.run import Method, Setting, run_replica, step_marks
+from numerics.sgd.replicas import run_setting
+from numerics.sgd.run import Method, Setting, step_marks
 from numerics.sgd.vectors import Spread
-from numerics.threads import one_thread
 from theory.effective.expectations import GAUSSIAN, Laws, component_laws
 from theory.effective.laws import Law
 from theory.effective.stability import round_down, stable_step
@@ -25,6 +23,9 @@ from theory.effective.state import State, describe, start_state, statistic_names
 from theory.effective.task import Task
 from theory.errors import BudgetError, InputError
 from theory.times import time_grid
+
+if TYPE_CHECKING:
+    from numerics.store import Store
 
 Array = NDArray[np.float64]
 
@@ -54,6 +55,7 @@ class Simulation:
     steps: tuple[int, ...]
     names: tuple[str, ...]
     values: Array
+    notes: tuple[str, ...] = ()
 
     @property
     def replicas(self) -> int:
@@ -94,8 +96,9 @@ class Simulation:
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the numbers."""
         if not self.diverged:
-            return ()
+            return self.notes
         return (
+            *self.notes,
             f"{self.diverged} of {self.replicas} replicas diverged, the first by t = {self.diverged_by:g}: "
             f"the step δ = {self.delta:g} is beyond stability; lower it",
         )
@@ -143,6 +146,9 @@ def simulate_sgd(
     method: Method | Literal["auto"] = "auto",
     workers: int = 1,
     progress: Progress | None = None,
+    store: Store | str | Path | None = None,
+    dask: str | None = None,
+    name: str = "sgd",
 ) -> Simulation:
     """Run one-pass SGD with step δ/d, δ = ``task.step``, on ``replicas`` independent input streams. [U] §2, [E] §2.
 
@@ -150,10 +156,12 @@ def simulate_sgd(
     task's own unless given) fixes every overlap exactly; ``spread`` says how delocalised vectors lie (see
     ``vectors.Spread``). ``full`` keeps all d coordinates, one input at a time; ``reduced``, for Gaussian inputs only,
     follows the overlaps and is exact in law at a cost independent of d; ``auto`` takes it wherever it may. Results
-    depend on the seed alone, never on ``workers`` (threads). ``progress`` counts the recorded times of all replicas.
+    depend on the seed alone, never on ``workers`` (threads), ``dask`` (the address of a cluster's scheduler) or what of
+    them was found in ``store``, where replicas are kept under ``name``, the task, the law and d. ``progress`` counts
+    the recorded times of all replicas.
 
-    Raises ``InputError`` for a law that cannot be drawn, a step of 0 or a d too small, and where every replica
-    diverges; ``BudgetError`` beyond two days.
+    Raises ``InputError`` for a law that cannot be drawn, a step of 0 or a d too small, a store of another run, and
+    where every replica diverges; ``BudgetError`` beyond two days.
 
     >>> from theory.effective.tasks import single_index
     >>> run = simulate_sgd(single_index(), [0, 1], d=100, replicas=2, seed=0)
@@ -162,9 +170,9 @@ def simulate_sgd(
     """
     grid = time_grid(times)
     start = start_state(task) if start is None else start
-    for what, value in (("d", d), ("replicas", replicas), ("workers", workers)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(what, given=value, expected="a whole number from 1", remedy=f"give for example {what}=8")
+    check_counts(replicas=replicas, workers=workers, dask=dask)
+    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
+        raise InputError("d", given=d, expected="a whole number from 1", remedy="give for example d=1000")
     choice("spread", spread, ("random", "flat"))
     drawn = component_laws(task, laws)
     chosen = _method(method, drawn)
@@ -173,10 +181,19 @@ def simulate_sgd(
     recipes(drawn)
     _check_budget(setting, replicas, workers)
     gradient_kernel(task)
-    values = _run_all(setting, [replica_seed(seed, k) for k in range(replicas)], workers, progress)
-    names = statistic_names(len(start.Q), start.M.shape[1], len(start.b), start.localised)
     law = " and ".join(dict.fromkeys(law.name for law in drawn))
-    run = Simulation(task.name, law, d, task.step, seed, chosen, grid, setting.marks, names, values)
+    values, notes = run_setting(
+        setting,
+        name=f"{name}: {task.name}, {law} inputs, d = {d}",
+        replicas=replicas,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+        store=store,
+        dask=dask,
+    )
+    names = statistic_names(len(start.Q), start.M.shape[1], len(start.b), start.localised)
+    run = Simulation(task.name, law, d, task.step, seed, chosen, grid, setting.marks, names, values, notes)
     if run.diverged == replicas:
         stable = min(stable_step(task, start), round_down(task.step / 4))
         raise InputError(
@@ -186,38 +203,6 @@ def simulate_sgd(
             remedy=f"use --delta {stable:g}",
         )
     return run
-
-
-def _run_all(setting: Setting, seeds: list[np.random.SeedSequence], workers: int, progress: Progress | None) -> Array:
-    """All replicas, in order, on threads: the kernels hold no interpreter lock and are compiled once."""
-    total = len(seeds) * len(setting.marks)
-    lock, stopped, finished = threading.Lock(), threading.Event(), 0
-
-    def tick(count: int) -> None:
-        nonlocal finished
-        if stopped.is_set():
-            raise KeyboardInterrupt
-        if not count:
-            return
-        with lock:
-            finished += count
-            if progress:
-                progress(finished, total)
-
-    def run(seed: np.random.SeedSequence) -> Array:
-        with np.errstate(all="ignore"):
-            return run_replica(setting, seed, tick)
-
-    if workers == 1:
-        with one_thread():
-            return np.array([run(seed) for seed in seeds])
-    with one_thread(), ThreadPoolExecutor(workers) as pool:
-        try:
-            return np.array(list(pool.map(run, seeds)))
-        except BaseException:
-            stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _method(method: Method | Literal["auto"], laws: tuple[Law, ...]) -> Method:

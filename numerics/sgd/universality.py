@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -154,12 +155,16 @@ def universality(
     reference: Reference = "universal",
     workers: int = 1,
     progress: Progress | None = None,
+    store: str | Path | None = None,
+    dask: str | None = None,
+    name: str = "sgd universality",
 ) -> Universality:
     """Measure how simulations under each law approach the ODE as d grows. [U] main theorem.
 
     For delocalised starts and truths every law with mean 0 and variance 1 has one ODE, and the distance falls like
     d^{−1/2}; with a localised coordinate the ODE depends on its law, and the distance from the Gaussian one stays.
-    The same replica seeds serve every law and dimension. Raises ``InputError`` for fewer than two dimensions, laws of
+    The same replica seeds serve every law and dimension; for ``workers``, ``store``, ``dask`` and ``name`` see
+    ``simulate_sgd``. Raises ``InputError`` for fewer than two dimensions, laws of
     one name or fewer than two replicas, ``ReachError`` where simulations diverge.
 
     >>> from theory.effective.laws import law
@@ -190,6 +195,9 @@ def universality(
                 spread=spread,
                 workers=workers,
                 progress=_part(progress, (place * len(dims) + step) * replicas * len(grid), total),
+                store=store,
+                dask=dask,
+                name=name,
             )
             if run.diverged:
                 raise ReachError(

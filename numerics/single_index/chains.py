@@ -1,12 +1,13 @@
-"""Many replicas of online spherical SGD: batches for the kernels, seeds, threads, interruption, a store."""
+"""Many replicas of online spherical SGD: batches for the kernels, seeds, threads, a cluster, interruption, a store."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -14,14 +15,14 @@ import numpy as np
 
 from numerics.normals import LANES
 from numerics.provenance import environment
-from numerics.replicas import MOST_REPLICAS, MOST_WORKERS, Failure, Json, Outcome, Progress, Values
+from numerics.replicas import Failure, Json, Outcome, Progress, Values, check_counts
 from numerics.seeds import replica_seed
 from numerics.single_index.batches import Clock, Plan, Stopped, full_batch, reduced_batch
 from numerics.single_index.program import Program, compile_link
 from numerics.single_index.setting import Setting, child
 from numerics.single_index.starts import Overlaps, Start
 from numerics.store import Record, Store
-from numerics.threads import one_thread
+from numerics.thread_workers import on_threads
 from theory.errors import BudgetError, InputError
 
 Method = Literal["reduced", "full"]
@@ -71,21 +72,19 @@ def run_chains(
     workers: int = 1,
     progress: Progress | None = None,
     store: str | Path | None = None,
+    dask: str | None = None,
     name: str = "single-index",
 ) -> Runs:
     """Run replicas 0 … K−1; ``progress`` counts steps of all of them.
 
-    Replica k depends on the seed and k alone, not on the batch it shares a kernel call with nor on ``workers``, which
-    are threads: the kernels hold no lock. On Ctrl-C what has finished is returned with ``interrupted`` set, if anything
-    has; with a ``store`` each batch is written under ``name`` and the setting as it ends, and not run again.
+    Replica k depends on the seed and k alone, not on the batch it shares a kernel call with, nor on ``workers``, which
+    are threads (the kernels hold no lock), or ``dask``, the address of a cluster's scheduler. On Ctrl-C what has
+    finished is returned with ``interrupted`` set, if anything has; with a ``store`` each batch is written under
+    ``name`` and the setting as it ends, and not run again.
 
     Raises ``InputError`` for counts out of range or a store of another run, ``BudgetError`` for days of work.
     """
-    for what, value, most in (("replicas", replicas, MOST_REPLICAS), ("workers", workers, MOST_WORKERS)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise InputError(
-                what, given=value, expected=f"a whole number from 1 to {most}", remedy=f"use for example --{what} 4"
-            )
+    check_counts(replicas=replicas, workers=workers, dask=dask)
     replica_seed(seed, 0)
     work = float(replicas) * plan.steps * (1 if method == "reduced" else setting.d)
     if work > _MOST_STEPS[method]:
@@ -95,86 +94,97 @@ def run_chains(
             limit=f"{_MOST_STEPS[method]:.0e}",
             remedy="take fewer steps or replicas" + ("" if method == "reduced" else ", or --method reduced"),
         )
+    job = _Job(setting, start, plan, seed, method)
     if store is None:
-        return _run(setting, start, plan, replicas, seed, method, workers, progress, None)
-    parameters = _parameters(setting, start, plan, method)
+        return _run(job, replicas, workers, dask, progress, None)
     name = f"{name} {start.text} {setting.describe()}"
     with Store.open(store) as opened:
-        record = opened.record(name, parameters, seed)
-        return _run(setting, start, plan, replicas, seed, method, workers, progress, record)
+        record = opened.record(name, job.parameters(), seed)
+        return _run(job, replicas, workers, dask, progress, record)
 
 
-def _parameters(setting: Setting, start: Start, plan: Plan, method: Method) -> dict[str, Json]:
-    return {
-        "link": str(setting.link.expression),
-        "lambda": setting.lam,
-        "eta1": setting.eta1,
-        "noise": setting.noise,
-        "d": setting.d,
-        "start": start.text,
-        "steps": plan.steps,
-        "step": plan.step,
-        "target": plan.target if math.isfinite(plan.target) else None,
-        "stop": plan.stop,
-        "every": plan.every,
-        "method": method,
-    }
+@dataclass(frozen=True)
+class _Job:
+    """What a batch of replicas needs to know, wherever it runs."""
+
+    setting: Setting
+    start: Start
+    plan: Plan
+    seed: int
+    method: Method
+
+    def parameters(self) -> dict[str, Json]:
+        setting, plan = self.setting, self.plan
+        return {
+            "link": str(setting.link.expression),
+            "lambda": setting.lam,
+            "eta1": setting.eta1,
+            "noise": setting.noise,
+            "d": setting.d,
+            "start": self.start.text,
+            "steps": plan.steps,
+            "step": plan.step,
+            "target": plan.target if math.isfinite(plan.target) else None,
+            "stop": plan.stop,
+            "every": plan.every,
+            "method": self.method,
+        }
 
 
 def _run(
-    setting: Setting,
-    start: Start,
-    plan: Plan,
-    replicas: int,
-    seed: int,
-    method: Method,
-    workers: int,
-    progress: Progress | None,
-    record: Record | None,
+    job: _Job, replicas: int, workers: int, dask: str | None, progress: Progress | None, record: Record | None
 ) -> Runs:
     found: dict[int, Outcome] = record.load(replicas) if record else {}
     missing = [k for k in range(replicas) if k not in found]
-    size = LANES if method == "reduced" else 1
+    size = LANES if job.method == "reduced" else 1
     batches = [missing[i : i + size] for i in range(0, len(missing), size)]
-    clock = Clock(plan.steps, replicas, plan.steps * len(found), progress)
-    program = compile_link(setting.link)
+    clock = Clock(job.plan.steps, replicas, job.plan.steps * len(found), progress)
     interrupted = False
-    with one_thread(), ThreadPoolExecutor(workers) as pool:
-        queue = iter(batches)
-        flight: set[Future[list[Outcome]]] = set()
-
-        def refill() -> None:
-            while len(flight) < workers and (batch := next(queue, None)) is not None:
-                flight.add(pool.submit(_batch, setting, start, plan, batch, seed, method, program, clock))
-
-        try:
-            refill()
-            while flight:
-                finished, _ = wait(flight, timeout=0.1, return_when=FIRST_COMPLETED)
-                clock.report()
-                flight -= finished
-                refill()
-                for future in finished:
-                    for outcome in future.result():
-                        found[outcome.replica] = record.write(outcome) if record else outcome
-        except KeyboardInterrupt:
-            interrupted = True
-            if not found:
-                raise
-        finally:
-            clock.stopped.set()
+    try:
+        with closing(_outcomes(job, batches, workers, dask, clock)) as outcomes:
+            for outcome in outcomes:
+                found[outcome.replica] = record.write(outcome) if record else outcome
+    except KeyboardInterrupt:
+        interrupted = True
+        if not found:
+            raise
+    finally:
+        clock.stopped.set()
     clock.report()
-    return _gather(found, replicas, interrupted, plan.step)
+    return _gather(found, replicas, interrupted, job.plan.step)
+
+
+def _outcomes(
+    job: _Job, batches: Iterable[Sequence[int]], workers: int, dask: str | None, clock: Clock
+) -> Generator[Outcome, None, None]:
+    if dask is None:
+        run = partial(_batch, job, compile_link(job.setting.link), clock)
+        for outcomes in on_threads(run, batches, workers, poll=clock.report):
+            yield from outcomes
+        return
+    from numerics.cluster import on_cluster
+
+    for outcome in on_cluster(partial(_batch_far, job), batches, dask):
+        yield outcome
+        clock.add(job.plan.steps)
+        clock.report()
 
 
 def _gather(found: dict[int, Outcome], replicas: int, interrupted: bool, step: float) -> Runs:
     kept = [found[k].result for k in sorted(found) if k < replicas]
-    runs = tuple(Replica.of(result) for result in kept if isinstance(result, dict))
+    runs = tuple(Replica.of(result) for result in kept if not isinstance(result, Failure))
+    kinds = [result.kind for result in kept if isinstance(result, Failure)]
     warnings = []
-    if len(runs) < len(kept):
-        warnings.append(f"{len(kept) - len(runs)} of {replicas} replicas overflowed and are left out: lower the step")
+    if overflowed := kinds.count("failed"):
+        warnings.append(f"{overflowed} of {replicas} replicas overflowed and are left out: lower the step")
+    if lost := kinds.count("lost"):
+        warnings.append(f"{lost} of {replicas} replicas were lost with their workers: repeat the command to run them")
     if interrupted:
         warnings.append(f"interrupted with {len(kept)} of {replicas} replicas finished: these are what is shown")
+    if not runs and lost:
+        raise InputError(
+            "dask", given=warnings[-1], expected="workers that live", remedy="look at the workers' logs; more memory"
+        )
     if not runs:
         raise InputError(
             "step", given=step, expected="a step with which the link does not overflow", remedy="lower --step"
@@ -182,26 +192,22 @@ def _gather(found: dict[int, Outcome], replicas: int, interrupted: bool, step: f
     return Runs(runs, replicas, interrupted, tuple(warnings))
 
 
-def _batch(
-    setting: Setting,
-    start: Start,
-    plan: Plan,
-    batch: Sequence[int],
-    seed: int,
-    method: Method,
-    program: Program,
-    clock: Clock,
-) -> list[Outcome]:
+def _batch_far(job: _Job, batch: Sequence[int]) -> list[Outcome]:
+    """A batch on a cluster: nobody watches its clock."""
+    return _batch(job, compile_link(job.setting.link), Clock(job.plan.steps, len(batch), 0, None), batch)
+
+
+def _batch(job: _Job, program: Program, clock: Clock, batch: Sequence[int]) -> list[Outcome]:
     began = time.perf_counter()
-    seeds = [replica_seed(seed, k) for k in batch]
+    seeds = [replica_seed(job.seed, k) for k in batch]
     starts = []
     for s in seeds:
         if clock.stopped.is_set():
             return []
-        starts.append(start.draw(setting, child(s, 0)))
-    run = reduced_batch if method == "reduced" else full_batch
+        starts.append(job.start.draw(job.setting, child(s, 0)))
+    run = reduced_batch if job.method == "reduced" else full_batch
     try:
-        values = run(setting, starts, plan, seeds, program, clock)
+        values = run(job.setting, starts, job.plan, seeds, program, clock)
     except Stopped:
         return []
     seconds = (time.perf_counter() - began) / len(batch)

@@ -143,6 +143,7 @@ def complexity(
     workers: int = 1,
     progress: Progress | None = None,
     store: str | Path | None = None,
+    dask: str | None = None,
     name: str = "single-index complexity",
 ) -> Complexity:
     """Median samples to reach ``target`` at each dimension, and the slope. ``setting.d`` is not used.
@@ -204,6 +205,7 @@ def complexity(
                 workers=workers,
                 progress=advance,
                 store=store,
+                dask=dask,
                 name=name,
             )
         except KeyboardInterrupt:

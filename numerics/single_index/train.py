@@ -112,12 +112,13 @@ def train(
     workers: int = 1,
     progress: Progress | None = None,
     store: str | Path | None = None,
+    dask: str | None = None,
     name: str = "single-index train",
 ) -> Training:
     """Run ``replicas`` chains of ``steps`` steps X ← (X − ``step``·g)/‖·‖, g the spherical gradient at one sample.
 
     ``step`` is δ/d; ``every`` keeps the overlaps every so many steps; ``progress`` counts steps. See ``run_chains`` for
-    seeds, threads, stores and interruption.
+    seeds, threads, clusters, stores and interruption.
 
     >>> from theory.single_index.link import Link
     >>> from numerics.single_index.starts import parse_start
@@ -139,6 +140,7 @@ def train(
         workers=workers,
         progress=progress,
         store=store,
+        dask=dask,
         name=name,
     )
     return _training(setting, start, plan, method, seed, runs)

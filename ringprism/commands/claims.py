@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ringprism.console import FAILED, progress_bar
-from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
+from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, WorkersOption
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def claims(
     format: PlainFormatOption = PlainFormat.text,
     seed: SeedOption = 0,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
 ) -> int:
     """Run claims: theory against simulation, each with its verdict. Exit code 1 when one does not hold."""
     from numerics.claims import ledger
@@ -39,6 +40,7 @@ def claims(
     from numerics.claims.records import result_to_json
     from numerics.claims.run import run_claims
     from numerics.files import write_whole
+    from numerics.replicas import check_counts
     from numerics.report import report_html, verdict_counts
 
     if quick and full:
@@ -47,7 +49,8 @@ def claims(
     if listing:
         _print_list(chosen, format)
         return 0
-    conditions = Conditions(effort="full" if full else "quick", seed=seed, workers=workers)
+    check_counts(replicas=1, workers=workers, dask=dask)
+    conditions = Conditions(effort="full" if full else "quick", seed=seed, workers=workers, dask=dask)
     results: list[Result] = []
 
     with progress_bar("claims") as advance:

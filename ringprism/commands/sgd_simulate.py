@@ -9,7 +9,7 @@ import typer
 from ringprism.commands import sgd_options as option
 from ringprism.commands.sgd import sgd as sgd  # with its further commands
 from ringprism.console import emit, progress_bar, warn
-from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
+from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
 from theory.errors import InputError, RingprismError
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def simulate_command(
     ] = "auto",
     spread: Spread = "random",
     seed: SeedOption = 0,
+    store: StoreOption = None,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     format: PlainFormatOption = PlainFormat.text,
     figure: Figure = None,
     link: option.Link = None,
@@ -93,6 +95,8 @@ def simulate_command(
             method=cast("Any", method),
             workers=workers,
             progress=progress,
+            store=store,
+            dask=dask,
         )
     warn((*result.warnings, *_stability(problem, state, result, chosen)))
     if figure is not None:
@@ -121,7 +125,9 @@ def universality_command(
     ] = "universal",
     spread: Spread = "random",
     seed: SeedOption = 0,
+    store: StoreOption = None,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     format: PlainFormatOption = PlainFormat.text,
     figure: Figure = None,
     link: option.Link = None,
@@ -172,6 +178,8 @@ def universality_command(
             reference=cast("Any", reference),
             workers=workers,
             progress=progress,
+            store=store,
+            dask=dask,
         )
     warn(result.warnings)
     if figure is not None:

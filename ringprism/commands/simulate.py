@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
+from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
 
 
 class Method(StrEnum):
@@ -27,9 +27,9 @@ def simulate(
     eta: Annotated[float, typer.Option(help="Learning rate η.")] = 1.0,
     method: Annotated[Method, typer.Option(help="Gradient flow, or gradient descent with --step.")] = Method.flow,
     step: Annotated[float | None, typer.Option(help="Step of gradient descent, in units of time.")] = None,
-    store: Annotated[Path | None, typer.Option(help="Results store: kept at once, resumed when it is there.")] = None,
+    store: StoreOption = None,
     workers: WorkersOption = 1,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers.")] = None,
+    dask: DaskOption = None,
     figure: Annotated[Path | None, typer.Option(help="Write a figure (.png, .svg or .pdf).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Begin a run of many hours.")] = False,
     format: PlainFormatOption = PlainFormat.text,

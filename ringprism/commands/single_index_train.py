@@ -19,7 +19,7 @@ from ringprism.commands.single_index import (
 from ringprism.commands.single_index import (
     single_index as single_index,
 )
-from ringprism.options import Format, FormatOption, PlainFormat, PlainFormatOption, SeedOption
+from ringprism.options import DaskOption, Format, FormatOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ class _Method(StrEnum):
 _MethodOption = Annotated[
     _Method, typer.Option("--method", help="reduced: exact in law, cost independent of d; full: every coordinate.")
 ]
-_StoreOption = Annotated[Path | None, typer.Option("--store", help="Keep finished replicas in this file.")]
 _WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Threads.")]
 _RECORDS = 400
 
@@ -72,9 +71,10 @@ def train_command(
         float, typer.Option("--target", help="Success is to end with m1 (|m1| for an even f) here.")
     ] = 0.9,
     noise: NoiseOption = 0.0,
-    store: _StoreOption = None,
+    store: StoreOption = None,
     seed: SeedOption = 0,
     workers: _WorkersOption = 1,
+    dask: DaskOption = None,
     figure: FigureOption = None,
     format: PlainFormatOption = PlainFormat.text,
 ) -> None:
@@ -99,10 +99,11 @@ def train_command(
             seed=seed,
             method=_method(method),
             target=target,
-            every=max(1, steps // _RECORDS) if figure is not None else 0,
+            every=max(1, steps // _RECORDS) if figure or store else 0,  # a stored run may want its figure later
             workers=workers,
             progress=progress,
             store=store,
+            dask=dask,
         )
     console.warn(result.warnings)
     if figure is not None:
@@ -135,9 +136,10 @@ def complexity_command(
     ] = 8.0,
     noise: NoiseOption = 0.0,
     method: _MethodOption = _Method.reduced,
-    store: _StoreOption = None,
+    store: StoreOption = None,
     seed: SeedOption = 0,
     workers: _WorkersOption = 1,
+    dask: DaskOption = None,
     figure: FigureOption = None,
     format: FormatOption = Format.text,
 ) -> None:
@@ -164,6 +166,7 @@ def complexity_command(
             workers=workers,
             progress=progress,
             store=store,
+            dask=dask,
         )
     if format is not Format.text:
         console.warn(result.notes)

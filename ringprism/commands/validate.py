@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import PlainFormat, PlainFormatOption, SeedOption, WorkersOption
+from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
 
 
 def validate(
@@ -18,10 +18,11 @@ def validate(
     replicas: Annotated[int, typer.Option(help="Independent draws of U(0) and X, at least 2.")] = 16,
     seed: SeedOption = 0,
     eta: Annotated[float, typer.Option(help="Learning rate η.")] = 1.0,
-    store: Annotated[Path | None, typer.Option(help="Results store: kept at once, resumed when it is there.")] = None,
+    store: StoreOption = None,
     workers: WorkersOption = 1,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers.")] = None,
+    dask: DaskOption = None,
     figure: Annotated[Path | None, typer.Option(help="Write a figure (.png, .svg or .pdf).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Begin a run of many hours.")] = False,
     format: PlainFormatOption = PlainFormat.text,
 ) -> int:
     """Compare a limit with a simulation, by a rule stated before. Exit code 1 when the verdict is not ``holds``."""
@@ -44,6 +45,7 @@ def validate(
             progress=progress,
             store=store,
             dask=dask,
+            force=force,
         )
     console.warn(found.simulation.warnings)
     if figure is not None:

@@ -12,12 +12,22 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from numerics.claims.ledger import Conditions
+from numerics.claims.run import run_claims
 from numerics.replicas import Experiment, run_replicas
+from numerics.sgd.simulate import simulate_sgd
+from numerics.single_index.setting import Setting
+from numerics.single_index.starts import parse_start
+from numerics.single_index.train import train
 from numerics.store import Store
 from tests.numerics.runs.experiments import killer, normals, odd, tiny
+from theory.effective.laws import law
+from theory.effective.tasks import committee
 from theory.errors import InputError
+from theory.single_index.link import Link
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
@@ -141,6 +151,46 @@ def test_a_lost_scheduler_loses_replicas_in_flight_only(cluster: Cluster, tmp_pa
         assert 6 <= store.verify() < 200
     resumed = run_replicas(experiment, replicas=20, seed=SEED, store=path)
     assert resumed == run_replicas(tiny(size=8), replicas=20, seed=SEED)
+
+
+def test_single_index_chains_are_the_same_on_a_cluster(address: str, tmp_path: Path) -> None:
+    setting = Setting(Link.parse("x**3-3*x"), lam=1.0, eta1=0.45, d=40)
+    for method in ("reduced", "full"):
+        arguments = {"steps": 200, "step": 1e-4, "every": 50, "replicas": 40, "seed": SEED, "method": method}
+        here = train(setting, parse_start("pca:100"), **arguments)  # type: ignore[arg-type]
+        seen: list[tuple[int, int]] = []
+        path = tmp_path / f"{method}.db"
+        there = train(
+            setting,
+            parse_start("pca:100"),
+            **arguments,  # type: ignore[arg-type]
+            dask=address,
+            store=path,
+            progress=lambda *count, seen=seen: seen.append(count),  # type: ignore[misc]
+        )
+        np.testing.assert_array_equal(there.paths, here.paths)
+        assert seen[-1] == (8000, 8000)
+        with Store.open(path, mode="read") as store:
+            assert store.verify() == 40
+
+
+def test_one_pass_sgd_is_the_same_on_a_cluster(address: str, tmp_path: Path) -> None:
+    for method, law_name in (("reduced", "gaussian"), ("full", "exponential")):
+        arguments = {"d": 50, "replicas": 6, "seed": SEED, "method": method, "laws": law(law_name)}
+        here = simulate_sgd(committee(), [0, 1, 2], **arguments)  # type: ignore[arg-type]
+        path = tmp_path / f"{method}.db"
+        there = simulate_sgd(committee(), [0, 1, 2], **arguments, dask=address, store=path)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(there.values, here.values)
+        with Store.open(path, mode="read") as store:
+            assert store.verify() == 6
+
+
+def test_claims_are_the_same_on_a_cluster(address: str, tmp_path: Path) -> None:
+    ids = ["AE-D1", "SI-PCA", "UN-6"]
+    there = run_claims(ids, conditions=Conditions(dask=address), keep=tmp_path)
+    here = run_claims(ids)
+    assert [result.error for result in there] == [None] * 3
+    assert [result.evidence for result in there] == [result.evidence for result in here]
 
 
 def test_no_scheduler_is_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.vectors import vectors
+from numerics.store import Store
 from theory.effective.laws import law, own_law
 from theory.effective.state import start_state
 from theory.effective.tasks import committee, logistic, single_index, xor
@@ -68,6 +70,38 @@ def test_progress_counts_every_recorded_time() -> None:
     seen: list[tuple[int, int]] = []
     simulate_sgd(logistic(), [0, 1, 2], d=50, replicas=4, seed=0, workers=2, progress=lambda *count: seen.append(count))
     assert seen == [(k, 12) for k in range(1, 13)]
+
+
+def test_a_store_is_taken_up_again(tmp_path: Path) -> None:
+    path, whole = tmp_path / "run.db", simulate_sgd(committee(), [0, 1], d=50, replicas=8, seed=1)
+
+    def break_off(done: int, _: int) -> None:
+        if done >= 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate_sgd(committee(), [0, 1], d=50, replicas=8, seed=1, store=path, progress=break_off)
+    with Store.open(path, mode="read") as store:
+        assert 3 <= store.verify() <= 4
+    seen: list[tuple[int, int]] = []
+    resumed = simulate_sgd(
+        committee(), [0, 1], d=50, replicas=8, seed=1, store=path, workers=2, progress=lambda *count: seen.append(count)
+    )
+    np.testing.assert_array_equal(resumed.values, whole.values)
+    assert seen[0][0] >= 6
+    assert seen[-1] == (16, 16)
+    with pytest.raises(InputError, match=r"delta.*0\.25"):
+        simulate_sgd(committee(step=0.25), [0, 1], d=50, replicas=8, seed=1, store=path)
+
+
+def test_a_stored_replica_that_diverged_is_the_same_one(tmp_path: Path) -> None:
+    arguments: dict[str, Any] = {"d": 50, "replicas": 12, "seed": 0}
+    task = single_index(step=0.07)
+    plain = simulate_sgd(task, [0, 1, 5, 20], **arguments)
+    assert 0 < plain.diverged < 12
+    for _ in range(2):
+        stored = simulate_sgd(task, [0, 1, 5, 20], **arguments, store=tmp_path / "run.db")
+        np.testing.assert_array_equal(stored.values, plain.values)
 
 
 def test_an_own_sampler_is_used_a_chunk_at_a_time() -> None:
