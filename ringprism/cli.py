@@ -100,8 +100,8 @@ def _drop_output() -> None:
 
 
 def _kept(arguments: list[str]) -> str:
-    """What is left of an interrupted run: finished replicas, where they went to a store."""
-    stored = any(argument.partition("=")[0] == "--store" for argument in arguments)
+    """What is left of an interrupted run: finished replicas, where they went to a store or a report's folder."""
+    stored = any(argument.partition("=")[0] in ("--store", "--report") for argument in arguments)
     return "; what was finished is kept" if stored else ""
 
 

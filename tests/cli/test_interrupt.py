@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,3 +25,9 @@ def test_a_store_keeps_what_was_finished(run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("numerics.simulate.simulate", interrupted)
     sizes = ("--sizes", "p=20,n=10,m=30,sigma2=1/20", "--times", "1")
     assert run("simulate", *sizes, *store) == (130, "", "error: interrupted; what was finished is kept\n")
+
+
+def test_a_report_keeps_what_was_finished(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("numerics.claims.run.run_claims", interrupted)
+    expected = (130, "", "error: interrupted; what was finished is kept\n")
+    assert run("claims", "--quick", "--report", str(tmp_path)) == expected
