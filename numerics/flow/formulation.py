@@ -27,6 +27,8 @@ _SECONDS_PER_CALL = 4e-5
 _STATES = 24
 """Arrays of the state's size that DOP853 and the derivative hold at once."""
 _GROWTH = 1.3
+_ROUNDING = 1e-7
+"""Part of the largest loss below which losses are not compared, however small the tolerance."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,15 @@ class Formulation:
 def choose(sizes: Sizes, *, end: float, eta: float, tolerance: float, evaluations: float | None = None) -> Formulation:
     """The formulation of least expected cost for a run up to time ``end``.
 
-    ``evaluations`` of the derivative are estimated from the stiffness at the end of the flow (DOP853 takes steps up to
-    about 6/(4η·s_max/pm)) unless they are known.
+    ``evaluations`` of the derivative are estimated from the stiffness of the flow (DOP853 takes steps up to about
+    6/(4η·s_max/pm) at M = 1) unless they are known.
     """
     p, n, m = sizes.p, sizes.n, sizes.m
     q = min(p, n + m)
-    stiffness = eta * (math.sqrt(p) + math.sqrt(m)) ** 2 / (p * m) * end
+    largest = float(sizes.sigma2) * (math.sqrt(n) + math.sqrt(p)) ** 2  # eigenvalue of M(0)
+    # Where S has a kernel a large M stays large there; elsewhere it is down to 1 in no time.
+    excess = max(1.0, 2 * largest - 1 if m < p else 1 + math.log(max(1.0, largest)))
+    stiffness = eta * (math.sqrt(p) + math.sqrt(m)) ** 2 / (p * m) * end * excess
     calls = 12 * (8 + 4 * stiffness / 5) if evaluations is None else evaluations
     blocks = 4 + math.ceil(0.5 * math.sqrt(stiffness * -math.log(tolerance)))
     data = 8.0 * q * (min(n, q) + min(m, q))
@@ -84,8 +89,9 @@ def follow(
 ) -> tuple[Losses, int]:
     """The losses by ``solver`` in the coordinates chosen, and how many coordinates it took.
 
-    A Krylov space is enlarged until the losses change by less than ``tolerance`` of the largest of them; where it would
-    have to be nearly everything, everything is taken.
+    A Krylov space is enlarged until each loss and its change since the first time move by less than ``tolerance`` of
+    their size (``tolerance`` of the largest, where they are smaller); where it would have to be nearly everything,
+    everything is taken.
     """
     before: np.ndarray | None = None
     for problem in _problems(formulation, drawn):
@@ -136,7 +142,14 @@ def _growing(first: int, limit: float) -> Iterable[int]:
 
 
 def _close(losses: Losses, before: Losses, tolerance: float) -> bool:
-    return bool(np.abs(losses - before).max() <= tolerance * np.abs(losses).max())
+    """Loss by loss and time by time, down to ``tolerance`` of the largest; and so the changes since the first time."""
+    return _agree(losses, before, tolerance) and _agree(losses - losses[:, :1], before - before[:, :1], tolerance)
+
+
+def _agree(found: np.ndarray, before: np.ndarray, tolerance: float) -> bool:
+    largest = np.abs(found).max(axis=1, keepdims=True)
+    allowed = tolerance * np.maximum(np.abs(found), np.maximum(tolerance, _ROUNDING) * largest)
+    return bool((np.abs(found - before) <= allowed).all())
 
 
 def _flops(r: int, q: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate import DOP853
@@ -13,6 +14,14 @@ from numerics.flow.problem import Problem
 Losses = np.ndarray
 """Two rows, train and population loss, one column a time."""
 
+_SMALL = 0.1
+"""Below this part of the target an M grows in few entries, whose errors the solver's norm would not see."""
+_KERNEL = 1e-9
+"""Relative size below which an eigenvalue of S is zero."""
+_STIFF = 3.0
+"""Step times rate from which a step is held by stability, not by accuracy; DOP853 is stable up to about 6."""
+_POWERS = 6
+
 _LARGEST = 1e100
 """A loss beyond this has diverged (gradient descent with too large a step; the flow itself cannot)."""
 
@@ -21,25 +30,33 @@ def gradient_flow(problem: Problem, times: Sequence[float], *, eta: float, toler
     """The losses at ``times`` under dU/dt = −η ∂L̂/∂U. [P] §2.
 
     ``tolerance`` is the relative local error that scipy's DOP853 is allowed, by its own cautious estimate: the losses
-    come out a hundred times more accurate, and more where the state is large.
+    come out far more accurate where the state is large, and about as accurate where few of its entries move.
 
-    Where M has full rank it is integrated in place of U, by one q × q product a derivative. At long times the solver's
-    errors may take its least eigenvalues below zero, from where they run away: a run that ends so is done again with U.
+    Where M has full rank and is not small it is integrated in place of U, by one q × q product a derivative. At long
+    times the solver's errors may take its least eigenvalues below zero, from where they run away: a run that ends so is
+    done again with U.
 
     Raises ``FloatingPointError`` where the solver stops.
     """
     rate = eta / (problem.p * problem.m)
     rows, columns = problem.factor.shape
+    top = float(problem.spectrum.max())
+    # Errors sit where S moves the state, and the solver's norm averages over all of it.
+    moved = float(np.mean(problem.spectrum > _KERNEL * top)) if top > 0 else 1.0
+    local = tolerance * math.sqrt(moved)
     if moves_gram((rows, columns)):
         start = problem.factor.T @ problem.factor
-        try:
-            losses, end = _solve(gram_velocity(problem.spectrum, rate), start, problem.losses_of_gram, times, tolerance)
-            np.linalg.cholesky(end + tolerance * np.eye(columns))
-            return losses
-        except (FloatingPointError, np.linalg.LinAlgError):
-            pass
+        if float(np.linalg.norm(start)) > _SMALL * math.sqrt(columns):
+            try:
+                flow = _Flow(gram_velocity(problem.spectrum, rate), problem.losses_of_gram, lambda M: M, 4 * rate * top)
+                losses, end = _solve(flow, start, times, local)
+                np.linalg.cholesky(end + tolerance * np.eye(columns))
+                return losses
+            except (FloatingPointError, np.linalg.LinAlgError):
+                pass
     velocity = factor_velocity(problem.spectrum, rate, rows)
-    return _solve(velocity, problem.factor, problem.losses_of_factor, times, tolerance)[0]
+    flow = _Flow(velocity, problem.losses_of_factor, lambda U: U @ U.T, 4 * rate * top)
+    return _solve(flow, problem.factor, times, local)[0]
 
 
 def gradient_descent(problem: Problem, times: Sequence[float], *, eta: float, step: float) -> Losses:
@@ -124,22 +141,38 @@ def _through_kernels(spectrum: np.ndarray, rate: float, rows: int) -> Callable[[
     return velocity
 
 
-def _solve(
-    velocity: Callable[[np.ndarray], np.ndarray],
-    start: np.ndarray,
-    observe: Callable[[np.ndarray], tuple[float, float]],
-    times: Sequence[float],
-    tolerance: float,
-) -> tuple[Losses, np.ndarray]:
-    """Follow dy/dt = velocity(y) from ``start`` and observe it at ``times``; the last state beside the losses."""
+@dataclass(frozen=True)
+class _Flow:
+    """How a state moves, what is read off it, and a matrix with the spectrum of M; ``fastest`` decay rate at M = 1."""
+
+    velocity: Callable[[np.ndarray], np.ndarray]
+    observe: Callable[[np.ndarray], tuple[float, float]]
+    gram: Callable[[np.ndarray], np.ndarray]
+    fastest: float
+
+    def rate_at(self, state: np.ndarray) -> float:
+        """About the largest rate at which deviations from this state decay: 2M − 1 times that at M = 1, where M > 1."""
+        gram = self.gram(state)
+        direction = np.ones(len(gram))
+        for _ in range(_POWERS):
+            direction = gram @ direction
+            size = float(np.linalg.norm(direction))
+            if not 0.0 < size < math.inf:
+                return self.fastest
+            direction /= size
+        return self.fastest * max(1.0, 2 * float(direction @ gram @ direction) - 1)
+
+
+def _solve(flow: _Flow, start: np.ndarray, times: Sequence[float], tolerance: float) -> tuple[Losses, np.ndarray]:
+    """Follow ``flow`` from ``start`` and observe it at ``times``; the last state beside the losses."""
     shape = start.shape
-    losses = [observe(start) for t in times if t == 0.0]
+    losses = [flow.observe(start) for t in times if t == 0.0]
     waiting = [t for t in times if t > 0.0]
     if not waiting:
         return np.array(losses).T, start
 
     def derivative(_: float, state: np.ndarray) -> np.ndarray:
-        return velocity(state.reshape(shape)).ravel()
+        return flow.velocity(state.reshape(shape)).ravel()
 
     # Entries of very different sizes share the norm: judge each beside the root mean square of all, at the start or at
     # the target (M = 1), whichever is smaller.
@@ -149,7 +182,12 @@ def _solve(
         solver = DOP853(derivative, 0.0, start.ravel(), end, rtol=tolerance, atol=tolerance * scale, first_step=end)
         solver.h_abs = _first_step(solver, tolerance)
         while waiting:
-            solver.h_abs = (end - solver.t) / math.ceil((end - solver.t) / solver.h_abs)  # no short last step
+            # Between the ends of a stiff step the interpolant is wild: the next time is made an end. And no step to
+            # an end is cut short.
+            inside = waiting[0] < min(end, solver.t + solver.h_abs)
+            stiff = inside and solver.h_abs * flow.rate_at(solver.y.reshape(shape)) > _STIFF
+            goal = (waiting[0] if stiff else end) - solver.t
+            solver.h_abs = goal / math.ceil(goal / solver.h_abs)
             message = solver.step()
             if solver.status == "failed":
                 raise FloatingPointError(f"the solver stopped at t = {solver.t:g}: {message}")
@@ -157,8 +195,8 @@ def _solve(
             waiting = waiting[len(reached) :]
             if any(t < solver.t for t in reached):
                 between = solver.dense_output()
-                losses += [observe(between(t).reshape(shape)) for t in reached if t < solver.t]
-            losses += [observe(solver.y.reshape(shape)) for t in reached if t == solver.t]
+                losses += [flow.observe(between(t).reshape(shape)) for t in reached if t < solver.t]
+            losses += [flow.observe(solver.y.reshape(shape)) for t in reached if t == solver.t]
     return np.array(losses).T, solver.y.reshape(shape)
 
 

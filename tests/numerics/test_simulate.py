@@ -96,8 +96,9 @@ def test_what_would_not_fit_is_refused_with_its_estimate() -> None:
         ({"replicas": 0}, "replicas"),
         ({"workers": 0}, "workers"),
         ({"replicas": 2.5}, "replicas"),
+        ({"eta": 1e300, "times": [0, 1e300]}, "floating-point"),
     ],
 )
 def test_unusable_arguments_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        simulate(SMALL, [0, 1], **{"replicas": 2, "seed": 0, **options})  # type: ignore[arg-type]
+        simulate(SMALL, **{"times": [0, 1], "replicas": 2, "seed": 0, **options})  # type: ignore[arg-type]

@@ -87,6 +87,59 @@ def test_at_long_times_the_rank_of_the_start_stays(n: int, rank: int, tolerance:
 
 
 @pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("p=20,n=60,m=30,sigma2=1/60", 400.0),  # M moves, and stops moving
+        ("p=20,n=12,m=30,sigma2=1/20", 400.0),  # U
+        ("p=11,n=3,m=2,sigma2=1/600", 800.0),
+        ("p=12,n=12,m=4,sigma2=10", 2.0),  # M stays large on the kernel of S
+    ],
+)
+@pytest.mark.parametrize("count", [4, 60])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-4, 1e-6])
+def test_a_time_between_others_is_as_accurate_as_the_last(text: str, end: float, count: int, tolerance: float) -> None:
+    """A step at the limit of stability leaves noise between its ends, above all in a loss that has all but gone."""
+    problem = full(drawn_at(text))
+    times = np.linspace(0.0, end, count + 1).tolist()
+    found = gradient_flow(problem, times, eta=1.0, tolerance=tolerance)
+    exact = gradient_flow(problem, times, eta=1.0, tolerance=1e-11)
+    largest = exact.max(axis=1, keepdims=True)
+    np.testing.assert_array_less(np.abs(found - exact) / largest, 3 * tolerance)
+    assert (np.diff(found[0]) <= 3 * tolerance * largest[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("p=47,n=48,m=1,sigma2=1e-11", 12.0),  # one direction grows out of almost nothing
+        ("p=59,n=61,m=1,sigma2=1e-8", 3.0),
+        ("p=60,n=60,m=60,sigma2=1e-10", 300.0),
+        ("p=60,n=80,m=5,sigma2=1e-10", 20.0),
+    ],
+)
+def test_a_small_start_is_followed_as_accurately_as_asked(text: str, end: float) -> None:
+    problem = full(drawn_at(text))
+    times = np.linspace(0.0, end, 6).tolist()
+    for tolerance in (1e-3, 1e-4, 1e-5):
+        found = gradient_flow(problem, times, eta=1.0, tolerance=tolerance)
+        exact = gradient_flow(problem, times, eta=1.0, tolerance=1e-11)
+        assert np.abs(found - exact).max() < tolerance
+
+
+@pytest.mark.parametrize("text", ["p=150,n=150,m=1,sigma2=1/10", "p=120,n=130,m=2,sigma2=1/5"])
+def test_a_krylov_space_is_enough_for_the_least_of_the_losses(text: str) -> None:
+    sizes = Sizes.parse(text)
+    drawn = draw(sizes, np.random.default_rng(0))
+    times = [0.0, 0.5, 1.0, 2.0]
+    formulation = choose(sizes, end=2.0, eta=1.0, tolerance=1e-4)
+    assert formulation.name == "few-data"
+    losses, _ = follow(
+        formulation, drawn, lambda problem: gradient_flow(problem, times, eta=1.0, tolerance=1e-4), tolerance=1e-4
+    )
+    np.testing.assert_allclose(losses, gradient_flow(full(drawn), times, eta=1.0, tolerance=1e-10), rtol=2e-3)
+
+
+@pytest.mark.parametrize(
     ("text", "reduction"),
     [
         ("p=60,n=2,m=70,sigma2=1/30", thin_latent),
