@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 _LONGEST_QUOTE = 60
 
 
@@ -22,7 +24,7 @@ class InputError(RingprismError, ValueError):
     """
 
     def __init__(self, what: str, *, given: object, expected: str, remedy: str) -> None:
-        super().__init__(f"{what}: got {_quote(given)}, expected {expected}; {remedy}")
+        super().__init__(f"{what}: got {quoted(given)}, expected {expected}; {remedy}")
 
 
 class BudgetError(RingprismError):
@@ -36,11 +38,26 @@ class ReachError(RingprismError):
     """A resummation or truncation asked for an answer beyond the point up to which it can vouch for one."""
 
     def __init__(self, what: str, *, given: object, reach: str, remedy: str) -> None:
-        super().__init__(f"{what}: got {_quote(given)}, good up to {reach}; {remedy}")
+        super().__init__(f"{what}: got {quoted(given)}, good up to {reach}; {remedy}")
 
 
-def _quote(value: object) -> str:
-    text = repr(value)
+def quoted(value: object) -> str:
+    """The value on one short line, as the messages quote it; one that cannot print itself is described instead.
+
+    >>> quoted(6), quoted(10**5000)
+    ('6', 'a whole number of about 5001 digits')
+    """
+    try:
+        text = repr(value)
+    except Exception:  # Python prints no integer of more than 4300 digits, and a message must not fail for its subject
+        text = _described(value)
     if len(text) > _LONGEST_QUOTE:
         text = f"{text[:_LONGEST_QUOTE]}… ({len(text)} characters)"
     return " ".join(text.split())
+
+
+def _described(value: object) -> str:
+    if isinstance(value, int):
+        sign = "negative " if value < 0 else ""
+        return f"a {sign}whole number of about {math.ceil(abs(value).bit_length() * math.log10(2))} digits"
+    return f"a {type(value).__name__} that cannot be printed"

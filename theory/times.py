@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Set
 
+from theory.checks import real
 from theory.errors import InputError
 
 _REMEDY = "give for example 0,1,2.5"
+_TIME = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def time_grid(times: Iterable[float]) -> tuple[float, ...]:
     """The times as floats, checked.
 
-    Raises ``InputError`` where the grid is empty, or a time is negative, not finite, or not later than the one before.
+    Raises ``InputError`` for what is no sequence of numbers (``parse_times`` reads a text), where the grid is empty, or
+    a time is negative, not finite, or not later than the one before.
 
     >>> time_grid([0, 0.5, 2])
     (0.0, 0.5, 2.0)
     """
-    try:
-        grid = tuple(float(t) for t in times)
-    except (TypeError, ValueError) as error:
-        raise InputError("times", given=times, expected="a sequence of numbers", remedy="give [0, 1, 2.5]") from error
+    grid = None if isinstance(times, str | bytes | Mapping | Set) else _floats(times)
+    if grid is None:
+        raise InputError(
+            "times",
+            given=times,
+            expected="a sequence of numbers",
+            remedy="give a list such as [0, 1, 2.5], or parse_times('0,1,2.5')",
+        )
     if not grid:
         raise InputError("times", given=list(grid), expected="at least one time", remedy=_REMEDY)
     for earlier, later in zip((-math.inf, *grid), grid, strict=False):
@@ -40,8 +48,16 @@ def parse_times(text: str) -> tuple[float, ...]:
     >>> parse_times("0, 1, 2.5")
     (0.0, 1.0, 2.5)
     """
+    items = [item.strip() for item in text.split(",")] if isinstance(text, str) else [""]
+    if not all(map(_TIME.fullmatch, items)):
+        raise InputError("times", given=text, expected="numbers separated by commas", remedy=_REMEDY)
+    return time_grid(map(float, items))
+
+
+def _floats(times: Iterable[object]) -> tuple[float, ...] | None:
     try:
-        values = [float(item) for item in text.split(",")]
-    except ValueError as error:
-        raise InputError("times", given=text, expected="numbers separated by commas", remedy=_REMEDY) from error
-    return time_grid(values)
+        numbers = [real(item) for item in times]
+    except TypeError:  # not iterable after all
+        return None
+    grid = tuple(number for number in numbers if number is not None)
+    return grid if len(grid) == len(numbers) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from theory.autoencoder.series import LossName
-from theory.errors import BudgetError
+from theory.errors import BudgetError, quoted
 
 SECONDS_LIMIT = 600.0
 GIBIBYTES_LIMIT = 8.0
@@ -61,7 +61,7 @@ def check_budget(loss: LossName, *, order: int, planar: bool) -> None:
     cost = estimate(loss, order=order, planar=planar)
     if cost.seconds > SECONDS_LIMIT or cost.gibibytes > GIBIBYTES_LIMIT:
         raise BudgetError(
-            f"order {order} of the {'planar ' if planar else ''}{loss} loss",
+            f"order {quoted(order)} of the {'planar ' if planar else ''}{loss} loss",
             estimate=str(cost),
             limit=f"{SECONDS_LIMIT / 60:.0f} minutes and {GIBIBYTES_LIMIT:.0f} GiB",
             remedy="ask for a lower order, or use --force",

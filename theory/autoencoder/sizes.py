@@ -6,11 +6,14 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from theory.checks import rational, whole
 from theory.errors import InputError
 
 LARGEST_SIZE = 10**9
+SMALLEST_VARIANCE = Fraction(1, 10**300)
+LARGEST_VARIANCE = Fraction(10**12)
 _NAMES = ("p", "n", "m", "sigma2")
-_NUMBER = re.compile(r"\+?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?|\+?\d{1,40}/\d{1,40}")
+_EXAMPLE = "p=200,n=100,m=400,sigma2=1/200"
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Sizes:
     >>> Sizes.parse("p=200,n=100,m=400,sigma2=0.005")
     Sizes(p=200, n=100, m=400, sigma2=Fraction(1, 200))
 
-    Raises ``InputError`` for a size that is not a whole number from 1 to 10⁹, or a variance that is not positive.
+    Raises ``InputError`` for a size that is not a whole number from 1 to 10⁹, or a variance that is not a number from
+    10⁻³⁰⁰ to 10¹². A variance given as a float is read as it prints, so that 0.1 is 1/10.
     """
 
     p: int
@@ -33,20 +37,13 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name in ("p", "n", "m"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_SIZE:
-                raise InputError(
-                    f"size {name}",
-                    given=value,
-                    expected=f"a whole number from 1 to {LARGEST_SIZE:.0e}",
-                    remedy=f"give for example {name}=200",
-                )
+            _whole(name, getattr(self, name))
         object.__setattr__(self, "sigma2", _variance(self.sigma2))
 
     @classmethod
     def parse(cls, text: str) -> Sizes:
         """Read ``p=…,n=…,m=…,sigma2=…`` in any order; ``sigma2`` may be a decimal or a ratio such as ``1/200``."""
-        example = "give for example p=200,n=100,m=400,sigma2=1/200"
+        example = f"give for example {_EXAMPLE}"
         if not isinstance(text, str):
             raise InputError("sizes", given=text, expected="text", remedy=example)
         given: dict[str, str] = {}
@@ -58,8 +55,8 @@ class Sizes:
         missing = [name for name in _NAMES if name not in given]
         if missing:
             raise InputError("sizes", given=text, expected=f"also {', '.join(missing)}", remedy=example)
-        counts = {name: _whole(name, given[name]) for name in ("p", "n", "m")}
-        return cls(**counts, sigma2=_exact(given["sigma2"]))
+        counts = {name: _whole(name, _count(given[name])) for name in ("p", "n", "m")}
+        return cls(**counts, sigma2=_variance(given["sigma2"]))
 
     def to_json(self) -> dict[str, int | str]:
         """The four sizes, ``sigma2`` as an exact ratio in a string."""
@@ -69,39 +66,27 @@ class Sizes:
         return f"p={self.p}, n={self.n}, m={self.m}, σ²={self.sigma2}"
 
 
-def _whole(name: str, text: str) -> int:
-    if not re.fullmatch(r"\+?\d{1,20}", text):
-        raise InputError(
-            f"size {name}",
-            given=text,
-            expected=f"a whole number from 1 to {LARGEST_SIZE:.0e}",
-            remedy=f"give for example {name}=200",
-        )
-    return int(text)
+def check_sizes(sizes: object) -> None:
+    """Raise ``InputError`` unless ``sizes`` is a ``Sizes``.
+
+    >>> check_sizes(Sizes(200, 100, 400, Fraction(1, 200)))
+    """
+    if not isinstance(sizes, Sizes):
+        raise InputError("sizes", given=sizes, expected="a Sizes", remedy=f"give for example Sizes.parse('{_EXAMPLE}')")
 
 
-def _exact(text: str) -> Fraction:
-    if not _NUMBER.fullmatch(text):
-        raise InputError(
-            "size sigma2", given=text, expected="a positive decimal or ratio", remedy="give for example sigma2=1/200"
-        )
-    try:
-        return Fraction(text)
-    except ZeroDivisionError as error:
-        raise InputError(
-            "size sigma2", given=text, expected="a ratio with a non-zero denominator", remedy="give sigma2=1/200"
-        ) from error
+def _count(text: str) -> int | str:
+    return int(text) if re.fullmatch(r"\+?\d{1,20}", text, re.ASCII) else text
 
 
-def _variance(value: Fraction | int | float) -> Fraction:
-    try:
-        exact = Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
-    except (TypeError, ValueError, OverflowError) as error:
+def _whole(name: str, value: object) -> int:
+    return whole(f"size {name}", value, least=1, most=LARGEST_SIZE, remedy=f"give for example {name}=200")
+
+
+def _variance(value: object) -> Fraction:
+    exact = rational("size sigma2", value, remedy="give for example sigma2=1/200")
+    if not SMALLEST_VARIANCE <= exact <= LARGEST_VARIANCE:
         raise InputError(
-            "size sigma2", given=value, expected="a positive finite number", remedy="give for example sigma2=1/200"
-        ) from error
-    if not 0 < exact <= 10**12:
-        raise InputError(
-            "size sigma2", given=f"{float(exact):g}", expected="above 0 and up to 1e12", remedy="give sigma2=1/200"
+            "size sigma2", given=value, expected="a number from 1e-300 to 1e12", remedy="give sigma2=1/200"
         )
     return exact
