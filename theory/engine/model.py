@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
+from theory.checks import rational, whole
 from theory.engine.laurent import Laurent
 from theory.engine.ring import Product, Word, product
 from theory.errors import InputError
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LETTER = re.compile(r"([A-Za-z][A-Za-z0-9_]*)('?)")
+
+_Item = TypeVar("_Item")
+
+MOST_POWER = 10**6
 
 Combination = dict[Product, Laurent]
 """A linear combination of products of rings, with Laurent coefficients."""
@@ -30,14 +36,30 @@ class Space:
 class GaussianMatrix:
     """A ``rows`` × ``columns`` matrix with iid centred Gaussian entries, at time zero if it is trained.
 
-    ``variance`` of an entry is a number or the name of a variable.
+    ``variance`` of an entry is a positive number or the name of a variable. It is kept exactly; a float is read as the
+    decimal it prints as.
+
+    >>> p = Space("p")
+    >>> GaussianMatrix("W", p, p, variance=0.1).variance
+    Fraction(1, 10)
+
+    Raises ``InputError`` for a variance that is neither.
     """
 
     name: str
     rows: Space
     columns: Space
-    variance: str | Fraction | int = 1
+    variance: str | Fraction | int | float = 1
     trained: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.variance, str):
+            return
+        what, remedy = f"variance of matrix {self.name!r}", "give for example 1/2 as Fraction(1, 2), or a name"
+        variance = rational(what, self.variance, remedy=remedy)
+        if variance <= 0:
+            raise InputError(what, given=self.variance, expected="a positive number", remedy=remedy)
+        object.__setattr__(self, "variance", variance)
 
 
 @dataclass(frozen=True)
@@ -45,12 +67,28 @@ class Term:
     """``coefficient`` · Π variable^power · Π Tr(trace).
 
     A trace is a text such as ``"U' U X X'"``: names of matrices in order, ``'`` for the transpose. A term without
-    traces is a constant. ``powers`` pairs variables with integer exponents, e.g. ``(("p", -1),)`` divides by p.
+    traces is a constant. ``powers`` pairs variables with integer exponents, e.g. ``(("p", -1),)`` divides by p; those
+    of a variable that comes twice add up. The coefficient is kept exactly; a float is read as the decimal it prints as.
+
+    >>> Term(0.1, ("X X'",), (("p", -1), ("p", -1)))
+    Term(coefficient=Fraction(1, 10), traces=("X X'",), powers=(('p', -2),))
+
+    Raises ``InputError`` for a coefficient or powers that are not of this kind.
     """
 
-    coefficient: Fraction | int
+    coefficient: Fraction | int | float
     traces: tuple[str, ...] = ()
     powers: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        exact = rational("coefficient of a term", self.coefficient, remedy="give for example Fraction(1, 2)")
+        traces = _tuple("traces of a term", self.traces, kind=str, expected="a tuple of texts", example='"U\' U"')
+        total: dict[str, int] = {}
+        for name, power in _pairs(self.powers):
+            total[name] = total.get(name, 0) + power
+        object.__setattr__(self, "coefficient", exact)
+        object.__setattr__(self, "traces", traces)
+        object.__setattr__(self, "powers", tuple(total.items()))
 
 
 @dataclass(frozen=True)
@@ -59,6 +97,11 @@ class Loss:
 
     name: str
     terms: tuple[Term, ...]
+
+    def __post_init__(self) -> None:
+        what, example = f"terms of loss {self.name!r}", 'Term(1, ("U\' U",))'
+        terms = _tuple(what, self.terms, kind=Term, expected="a tuple of terms", example=example)
+        object.__setattr__(self, "terms", terms)
 
 
 @dataclass(frozen=True)
@@ -75,7 +118,7 @@ class MatrixModel:
     >>> model.variables, model.word("X X'"), model.spell((0, 1))
     (('p', 'm'), (0, 1), "X X'")
 
-    Raises ``InputError`` for names used twice, letters that are not declared, words that do not close.
+    Raises ``InputError`` for names used twice, letters that are not declared, words that are empty or do not close.
     """
 
     name: str
@@ -87,9 +130,15 @@ class MatrixModel:
     _words: Mapping[str, Combination] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
+        for part, kind, example in _PARTS:
+            given, what = getattr(self, part), f"{part} of model {self.name!r}"
+            items: tuple[object, ...] = _tuple(
+                what, given, kind=kind, expected=f"a tuple of {kind.__name__}", example=example
+            )
+            object.__setattr__(self, part, items)
         names = [m.name for m in self.matrices] + [*self.variables]
         for name in names:
-            if not _NAME.fullmatch(name) or names.count(name) > 1:
+            if not isinstance(name, str) or not _NAME.fullmatch(name) or names.count(name) > 1:
                 raise InputError(
                     f"name in model {self.name!r}",
                     given=name,
@@ -101,7 +150,7 @@ class MatrixModel:
                 if space not in self.spaces:
                     raise InputError(
                         f"space of matrix {matrix.name!r}",
-                        given=space.name,
+                        given=getattr(space, "name", space),
                         expected=f"one of {', '.join(known.name for known in self.spaces)}",
                         remedy="add it to the model's spaces",
                     )
@@ -120,7 +169,7 @@ class MatrixModel:
         return tuple(
             Laurent.variable(m.variance, self.variables)
             if isinstance(m.variance, str)
-            else Laurent.constant(m.variance, self.variables)
+            else Laurent.constant(Fraction(m.variance), self.variables)
             for m in self.matrices
         )
 
@@ -135,9 +184,20 @@ class MatrixModel:
         return dict(self._words[name])
 
     def word(self, text: str) -> Word:
-        """Read ``"U' U X X'"``; the word must close: neighbours, cyclically, share their space."""
+        """Read ``"U' U X X'"``; the word must close: neighbours, cyclically, share their space.
+
+        Raises ``InputError`` where it does not, for unknown letters, and without any: nothing says of which space the
+        empty trace would be.
+        """
         index = {m.name: i for i, m in enumerate(self.matrices)}
-        letters = []
+        letters: list[int] = []
+        if not isinstance(text, str) or not text.split():
+            raise InputError(
+                "trace",
+                given=text,
+                expected=f"at least one matrix of {', '.join(index)}",
+                remedy="for Tr 1 of a space multiply by its size instead, for example in powers",
+            )
         for item in text.split():
             match = _LETTER.fullmatch(item)
             if not match or match[1] not in index:
@@ -197,6 +257,30 @@ class MatrixModel:
         combination: Combination = {}
         for term in loss.terms:
             rings = product(self.word(trace) for trace in term.traces)
-            factor = Laurent.monomial(dict(term.powers), self.variables, term.coefficient)
+            factor = Laurent.monomial(dict(term.powers), self.variables, Fraction(term.coefficient))
             combination[rings] = combination[rings] + factor if rings in combination else factor
         return {rings: factor for rings, factor in combination.items() if factor}
+
+
+_PARTS: tuple[tuple[str, type, str], ...] = (
+    ("spaces", Space, "Space('p')"),
+    ("matrices", GaussianMatrix, "GaussianMatrix('U', n, p)"),
+    ("losses", Loss, "Loss('train', terms)"),
+    ("parameters", str, "'lambda'"),
+)
+
+
+def _tuple(what: str, given: object, *, kind: type[_Item], expected: str, example: str) -> tuple[_Item, ...]:
+    """The items as a tuple; a single one, left without its comma, is refused."""
+    if isinstance(given, tuple | list) and all(isinstance(item, kind) for item in given):
+        return tuple(given)
+    raise InputError(what, given=given, expected=expected, remedy=f"give for example ({example},), with the comma")
+
+
+def _pairs(powers: object) -> Iterator[tuple[str, int]]:
+    what, expected, example = "powers of a term", "a tuple of pairs of a variable and a whole number", '("p", -1)'
+    for pair in _tuple(what, powers, kind=tuple, expected=expected, example=example):
+        if len(pair) != 2 or not isinstance(pair[0], str):
+            raise InputError(what, given=powers, expected=expected, remedy=f"give for example ({example},)")
+        name, power = pair
+        yield name, whole(f"power of {name}", power, least=-MOST_POWER, most=MOST_POWER, remedy=f"give {example}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ from theory.engine.merge import merge, merge_rings
 from theory.engine.model import GaussianMatrix, Loss, MatrixModel, Space, Term
 from theory.engine.packed import PackedWords, add_up
 from theory.engine.ring import canonical, symmetries, transpose
+from theory.engine.series import expected_derivatives
 from theory.errors import BudgetError, InputError
 
 P, N = Space("p"), Space("n")
@@ -140,11 +142,71 @@ def _model(**changes: object) -> MatrixModel:
         ({"losses": (Loss("train", (Term(1, ("U;U'",)),)),)}, "separate them by spaces"),
         ({"losses": (Loss("train", (Term(1, (), (("q", 1),)),)),)}, "expected one of p, n, v"),
         ({"losses": (Loss("train", ()), Loss("train", ()))}, "each declared once"),
+        ({"losses": (Loss("train", (Term(1, ("",)),)),)}, "trace: got '', expected at least one matrix.* Tr 1"),
+        (
+            {"losses": (Loss("train", (Term(1, (" ", "U U'")),)),)},
+            "trace: got ' ', expected at least one matrix.* Tr 1",
+        ),
+        ({"spaces": P}, "spaces of model 'small': got .*comma"),
+        ({"matrices": (P,)}, "matrices of model 'small': got .*a tuple of GaussianMatrix"),
+        ({"losses": Loss("train", ())}, "losses of model 'small': got .*comma"),
+        ({"parameters": "ab"}, "parameters of model 'small': got 'ab'.*comma"),
+        ({"matrices": (GaussianMatrix("U", "n", P),)}, "space of matrix 'U': got 'n'"),  # type: ignore[arg-type]
+        ({"matrices": (GaussianMatrix(5, N, P),)}, "letters and digits"),
+        ({"matrices": (GaussianMatrix("U", N, P, variance="0.1"),)}, "letters and digits"),
     ],
 )
 def test_bad_declarations_name_the_way_out(changes: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         _model(**changes)
+
+
+NO_NUMBERS = [None, "x", True, 1j, [1], float("nan"), float("inf"), Fraction(1, 10**5000)]
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        *((lambda c=c: Term(c), "coefficient of a term: got .* expected .* give") for c in NO_NUMBERS),
+        *((lambda k=k: Term(1, (), (("p", k),)), "power of p: got ") for k in (0.5, 1.0, None, True, "1", 10**5000)),
+        (lambda: Term(1, ("U U'",), {"p": -1}), "powers of a term: got {'p': -1}"),  # type: ignore[arg-type]
+        (lambda: Term(1, ("U U'",), ("p", -1)), "powers of a term: got .*pairs"),  # type: ignore[arg-type]
+        (lambda: Term(1, (), ((5, -1),)), "powers of a term: got .*pairs"),  # type: ignore[arg-type]
+        (lambda: Term(1, "U U'"), 'traces of a term: got "U U\'", .*comma'),  # type: ignore[arg-type]
+        (lambda: Term(1, (5,)), "traces of a term: got .*texts"),  # type: ignore[arg-type]
+        (lambda: Term(1, None), "traces of a term: got None"),  # type: ignore[arg-type]
+        (lambda: Loss("train", Term(1)), "terms of loss 'train': got .*comma"),  # type: ignore[arg-type]
+        (lambda: Loss("train", (1,)), "terms of loss 'train': got "),  # type: ignore[arg-type]
+        *(
+            (lambda v=v: GaussianMatrix("U", N, P, variance=v), "variance of matrix 'U': got .* expected .* give")
+            for v in (0, -1, Fraction(-1, 2), *(wrong for wrong in NO_NUMBERS if wrong != "x"))
+        ),
+    ],
+)
+def test_a_declaration_is_refused_where_it_is_written(declare: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        declare()
+
+
+def test_powers_that_repeat_a_variable_add_up() -> None:
+    once = Term(2, ("U U'",), (("p", -2), ("n", 1)))
+    assert Term(2, ("U U'",), (("p", -1), ("n", 1), ("p", -1))) == once
+    model = _model(losses=(Loss("train", (Term(1, ("U U'",), (("p", -1), ("p", -1))),)),))
+    assert str(expected_derivatives(model, "train", order=0)[0]) == "p^-1 n v"
+
+
+def test_floats_are_read_as_they_are_written() -> None:
+    assert Term(0.1).coefficient == Fraction(1, 10)
+    assert GaussianMatrix("U", N, P, variance=0.1).variance == Fraction(1, 10)
+    model = _model(
+        matrices=(GaussianMatrix("U", N, P, variance=0.1, trained=True),),
+        losses=(Loss("train", (Term(0.25, ("U U'",)),)),),
+    )
+    assert str(expected_derivatives(model, "train", order=0)[0]) == "1/40 p n"
+
+
+def test_numpy_integers_do_not_overflow() -> None:
+    assert Term(np.int64(2**62)).coefficient * 4 == 2**64
 
 
 def test_merging_counts_pairs_of_edges() -> None:
