@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
+from typing import Any
 
 import networkx as nx
 import numpy as np
 from flint import fmpz_mat
 
+from theory.checks import rational
 from theory.errors import BudgetError, InputError, ReachError
 
 Point = tuple[Fraction, ...]
@@ -79,6 +81,7 @@ class Polytope:
 
     def contains(self, point: Sequence[Fraction | int]) -> bool:
         """Whether a point lies in the polytope, decided exactly."""
+        point = _point(point)
         if affine_rank([*self.vertices, point]) > self.dimension:
             return False
         return all(facet.height(point) <= 0 for facet in self.facets)
@@ -91,20 +94,18 @@ class Polytope:
 
 
 def hull(points: Iterable[Sequence[Fraction | int]]) -> Polytope:
-    """The convex hull of rational points. Exact.
+    """The convex hull of rational points. Exact; a float is read as the decimal it prints as.
 
     >>> square = hull([(0, 0), (2, 0), (0, 2), (2, 2), (1, 1)])
     >>> len(square.vertices), square.dimension, square.contains((1, Fraction(1, 3)))
     (4, 2, True)
 
-    Raises ``InputError`` without points, ``BudgetError`` for more points or dimensions than are worth waiting for, and
-    ``ReachError`` where the proposed facets cannot be certified.
+    Raises ``InputError`` for what is no sequence of points, ``BudgetError`` for more points or dimensions than are
+    worth waiting for, and ``ReachError`` where the proposed facets cannot be certified.
     """
-    cloud = sorted({tuple(Fraction(x) for x in point) for point in points})
+    cloud = sorted({_point(point) for point in _listed(points)})
     if not cloud or len({len(point) for point in cloud}) > 1:
-        raise InputError(
-            "points", given=len(cloud), expected="one point at least, all of one length", remedy="give exponent vectors"
-        )
+        raise InputError("points", given=cloud, expected="one point at least, all of one length", remedy=_EXAMPLE)
     basis = _independent_coordinates(cloud)
     dimension = len(basis)
     if dimension > LARGEST_DIMENSION or len(cloud) > MOST_POINTS:
@@ -183,6 +184,20 @@ def integer_rank(rows: Sequence[Sequence[int]]) -> int:
     return int(fmpz_mat([list(row) for row in rows]).rank()) if rows and rows[0] else 0
 
 
+def _listed(items: Any) -> list[Any]:
+    """The items of a sequence of points, or of a point; a text is neither."""
+    try:
+        if not isinstance(items, str | bytes):
+            return list(items)
+    except TypeError:  # not iterable
+        pass
+    raise InputError("points", given=items, expected="a sequence of points", remedy=_EXAMPLE)
+
+
+def _point(point: object) -> Point:
+    return tuple(rational("coordinate of a point", x, remedy=_EXAMPLE) for x in _listed(point))
+
+
 def _facet_normals(points: Sequence[tuple[int, ...]], dimension: int) -> list[tuple[tuple[int, ...], int]]:
     """(primitive outer normal, its largest value over the points) of every facet, in a full-dimensional cloud."""
     if dimension == 0:
@@ -194,7 +209,7 @@ def _facet_normals(points: Sequence[tuple[int, ...]], dimension: int) -> list[tu
 
     try:
         proposal = ConvexHull(np.array(points, dtype=float))
-    except (QhullError, ValueError) as error:
+    except (QhullError, ValueError, OverflowError) as error:
         raise ReachError("convex hull", given=len(points), reach="points Qhull can handle", remedy=_QHULL) from error
     planes: set[tuple[tuple[int, ...], int]] = set()
     for simplex in {tuple(sorted(int(k) for k in simplex)) for simplex in proposal.simplices}:
@@ -217,6 +232,7 @@ def _facet_normals(points: Sequence[tuple[int, ...]], dimension: int) -> list[tu
     return sorted(facets)
 
 
+_EXAMPLE = "give for example [(0, 0), (1, 0), (0, 1)]"
 _QHULL = "give fewer or smaller exponents"
 
 

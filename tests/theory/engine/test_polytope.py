@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations, product
 
+import numpy as np
 import pytest
 from flint import fmpz_mat
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from theory.engine.polytope import Polytope, affine_rank, hull, minkowski_difference, minkowski_sum
 from theory.engine.shapes import shape_of
-from theory.errors import BudgetError, InputError, ReachError
+from theory.errors import BudgetError, InputError, ReachError, quoted
 
 SPACE = st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=9)
 
@@ -120,3 +121,28 @@ def test_refusals() -> None:
         hull([(1,), (1, 2)])
     with pytest.raises(BudgetError, match="dimension 9"):
         hull([[int(i == j) for j in range(9)] for i in range(10)])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, 5, "a", "12", b"12", [5], [None], ["a"], ["12"], [(float("nan"), 0)], [(float("inf"), 0)], [(None, 0)],
+     [(0, True)], [(1j, 0)], [("x", 0)], [(10**5000, 0)], [[[1, 2]]], np.array(1.0), np.array([1.0])],
+    ids=quoted,
+)  # fmt: skip
+def test_what_is_no_sequence_of_points_is_refused(wrong: object) -> None:
+    with pytest.raises(InputError, match=r"point.*: got .* expected .*; give for example \[\(0, 0\)"):
+        hull(wrong)  # type: ignore[arg-type]
+
+
+def test_points_beyond_floats_are_exact_or_refused() -> None:
+    large = 10**400
+    assert hull([(0,), (large,)]).vertices == ((0,), (large,))
+    with pytest.raises(ReachError, match="convex hull"):
+        hull([(0, 0), (large, 0), (0, 1)])
+
+
+def test_coordinates_of_every_numeric_type() -> None:
+    assert hull(np.array([[0, 0], [1, 0], [0, 1]])).f_vector == (3, 3, 1)
+    assert hull([(0.1,), (Fraction(1, 2),)]).vertices[0] == (Fraction(1, 10),)
+    with pytest.raises(InputError, match="coordinate"):
+        hull([(0, 0), (1, 0), (0, 1)]).contains((float("nan"), 0))  # type: ignore[arg-type]
