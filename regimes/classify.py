@@ -9,6 +9,7 @@ from regimes.atlas import ATLAS
 from regimes.faces import Face
 from regimes.prism import SIZE_NAMES, VERTICES
 from regimes.scaling import Scaling, power
+from theory.errors import InputError
 
 _MEANING = {
     "R": "target term",
@@ -108,7 +109,16 @@ def classify(scaling: Scaling) -> Classification:
     >>> result = classify(Scaling(p=2, n=2, m=1, sigma2=-2))
     >>> result.face.name, str(result.rate_exponent), str(result.train_scale), str(result.population_scale)
     ('small-data', '-1', '0', '-1')
+
+    Raises ``InputError`` for anything but a ``Scaling``.
     """
+    if not isinstance(scaling, Scaling):
+        raise InputError(
+            "scaling",
+            given=scaling,
+            expected="a Scaling",
+            remedy="give for example Scaling(p=1, n=1, m=2, sigma2=-1); rank_faces takes actual sizes",
+        )
     rates = scaling.rates
     largest = max(rates.values())
     face = scaling.face()

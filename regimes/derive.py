@@ -12,6 +12,7 @@ from theory.autoencoder.budget import check_budget
 from theory.autoencoder.planar import planar_series
 from theory.autoencoder.series import LossName, LossSeries, check_loss, loss_series
 from theory.engine.derivatives import check_order
+from theory.engine.series import check_workers
 
 Progress = Callable[[int, int], None]
 
@@ -43,12 +44,13 @@ def derive(
     >>> print(derive("population", order=1, face="mean-field").coefficients[1])
     4 n^3 m sigma2^3 - 8 n^2 m sigma2^2 + 4 n m sigma2
 
-    Raises ``InputError`` for an unknown loss or face or a negative order, and ``BudgetError`` for an order that would
-    take more than ten minutes or 8 GiB, unless ``force`` is given.
+    Raises ``InputError`` for an unknown loss or face, a negative order or no workers, and ``BudgetError`` for an order
+    that would take more than ten minutes or 8 GiB, unless ``force`` is given.
     """
     check_loss(loss)
     check_order(order)
-    chosen = parse_face(face) if isinstance(face, str) else face
+    check_workers(workers)
+    chosen = face if face is None or isinstance(face, Face) else parse_face(face)
     planar = planar or chosen is not None
     if not force:
         check_budget(loss, order=order, planar=planar)

@@ -127,7 +127,7 @@ def parse_face(text: str) -> Face:
 
 def _nearest(text: object) -> str:
     spellings = {spelling.lower(): spelling for face in FACES for spelling in (face.name, face.vertex_set)}
-    short = str(text).lower()[:_LONGEST_NAME]
+    short = text.lower()[:_LONGEST_NAME] if isinstance(text, str) else ""
     near = difflib.get_close_matches(short, spellings, n=3, cutoff=0.5)
     return "one of the prism's 21 faces" + (f" (near it: {'; '.join(spellings[key] for key in near)})" if near else "")
 

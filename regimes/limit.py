@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from regimes.atlas import ATLAS
 from regimes.faces import Face, parse_face
-from theory.autoencoder.sizes import Sizes
+from theory.autoencoder.sizes import Sizes, check_sizes
+from theory.checks import positive
 from theory.errors import InputError, ReachError
 from theory.limits.correction import ORDER, correction
 from theory.limits.free import algebra_curves
@@ -124,12 +125,13 @@ def limit(
     Raises ``InputError`` for bad input, ``ReachError`` for times beyond a formula's or resummation's reach, and
     ``BudgetError`` where the numerics would not fit.
     """
-    place = parse_face(face) if isinstance(face, str) else face
+    place = face if isinstance(face, Face) else parse_face(face)
+    check_sizes(sizes)
     grid = time_grid(times)
-    if isinstance(eta, bool) or not math.isfinite(eta) or eta <= 0:
-        raise InputError("eta", given=eta, expected="a positive learning rate", remedy="use --eta 1")
+    eta = positive("eta", eta, remedy="use --eta 1")
     solution = ATLAS[place.name].limit
     at = np.asarray(grid)
+    _check_scaled(at, sizes, eta)
     ratios, method = Ratios.of(sizes, eta), solution.method
     if solution.kind == "free-product algebra":
         curves, used = algebra_curves(ratios, at, target=solution.has_target, degree=degree, progress=progress)
@@ -171,7 +173,7 @@ def limit(
     return LimitCurves(
         face=place,
         sizes=sizes,
-        eta=float(eta),
+        eta=eta,
         times=grid,
         train=_floats(train),
         population=_floats(population),
@@ -198,6 +200,31 @@ def refine(curves: LimitCurves, *, count: int = 201) -> LimitCurves:
         return limit(curves.face, curves.sizes, grid, eta=curves.eta, corrected=curves.corrected)
     except ReachError:
         return curves
+
+
+def _check_scaled(times: FloatArray, sizes: Sizes, eta: float) -> None:
+    """Refuse times which ηt/p or ηt/m, all that a limit sees of them, cannot hold with all digits, or tell apart."""
+    smallest = sys.float_info.min
+    for size in (sizes.p, sizes.m):
+        rate = eta / size
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = rate * times
+        lost = (times > 0) & ~((rate >= smallest) & (scaled >= smallest) & np.isfinite(scaled))
+        if lost.any():
+            raise InputError(
+                "ηt",
+                given=f"{eta:g} · {times[lost][0]:g}",
+                expected=f"0, or ηt/p and ηt/m from {smallest:.2g} to {sys.float_info.max:.2g}",
+                remedy="use --eta 1 and times at which the losses move",
+            )
+        close = np.flatnonzero(np.diff(scaled) <= 0)
+        if close.size:
+            raise InputError(
+                "times",
+                given=times[close[0] : close[0] + 2].tolist(),
+                expected="times further apart than rounding errors",
+                remedy="drop one of the two",
+            )
 
 
 def _floats(values: FloatArray) -> tuple[float, ...]:

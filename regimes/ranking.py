@@ -13,7 +13,7 @@ from regimes.faces import FACES, Face
 from regimes.prism import VERTICES
 from regimes.scaling import representative
 from theory.autoencoder.series import LossName, loss_series
-from theory.autoencoder.sizes import Sizes
+from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.engine.laurent import Exponents, Laurent
 
 ORDER = 4
@@ -150,7 +150,10 @@ def rank_faces(sizes: Sizes) -> Ranking:
 
     >>> rank_faces(Sizes.parse("p=100,n=100,m=100000,sigma2=1/100")).best.name
     'large-data'
+
+    Raises ``InputError`` for anything but ``Sizes``.
     """
+    check_sizes(sizes)
     point = tuple(Fraction(x) for x in (sizes.p, sizes.n, sizes.m, sizes.sigma2))
     rates = {v.name: _monomial(point, v.vector) for v in VERTICES}
     step = HORIZON / sum(rates.values()) / (sizes.p * sizes.m)

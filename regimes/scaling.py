@@ -13,6 +13,8 @@ from regimes.prism import SIZE_NAMES, VERTICES
 from theory.errors import InputError
 
 _EXPONENT = re.compile(r"[+-]?(\d{1,18}(/\d{1,18})?|\d{1,18}\.\d{0,18}|\.\d{1,18})", re.ASCII)
+_LONGEST = 10**36
+"""Above what a text can give: 18 digits before and 18 after the point."""
 _EXPECTED = "an exact rational exponent of up to 18 digits"
 _REMEDY = "give for example 1, -1/2 or 0.25, as text, a whole number or a Fraction"
 
@@ -29,7 +31,9 @@ def parse_exponent(name: str, given: object) -> Fraction:
     Raises ``InputError`` for anything else: NaN, infinities, ``1e400``, text too long to be meant.
     """
     if isinstance(given, Rational) and not isinstance(given, bool):
-        return Fraction(int(given.numerator), int(given.denominator))
+        exact = Fraction(int(given.numerator), int(given.denominator))
+        if abs(exact.numerator) < _LONGEST and exact.denominator < _LONGEST:
+            return exact
     text = given.strip().replace("−", "-") if isinstance(given, str) else ""
     if not _EXPONENT.fullmatch(text):
         raise InputError(f"exponent of {name}", given=given, expected=_EXPECTED, remedy=_REMEDY)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from theory.checks import whole
 from theory.engine.merge import merge
 from theory.engine.model import Combination, MatrixModel
-from theory.errors import InputError
 
 
 def derivatives(model: MatrixModel, loss: str, *, order: int) -> tuple[Combination, ...]:
@@ -26,5 +26,4 @@ def derivatives(model: MatrixModel, loss: str, *, order: int) -> tuple[Combinati
 
 def check_order(order: int) -> None:
     """Raise ``InputError`` unless ``order`` is a whole number from 0."""
-    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
-        raise InputError("order", given=order, expected="a whole number from 0", remedy="use for example --order 6")
+    whole("order", order, remedy="use for example --order 6")

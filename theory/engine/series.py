@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from theory.checks import whole
 from theory.engine.composite import composite_plan, packed_derivatives
 from theory.engine.derivatives import check_order, derivatives
 from theory.engine.gram import expectations
@@ -12,6 +13,8 @@ from theory.engine.model import MatrixModel
 from theory.engine.recursion import expectation
 
 Progress = Callable[[int, int], None]
+
+MOST_WORKERS = 1024
 
 
 def expected_derivatives(
@@ -34,6 +37,7 @@ def expected_derivatives_together(
     """
     for order in orders.values():
         check_order(order)
+    check_workers(workers)
     plan = composite_plan(model)
     if plan is None:
         result, finished, total = {}, 0, sum(order + 1 for order in orders.values())
@@ -50,3 +54,8 @@ def expected_derivatives_together(
     every = [combination for rows in combinations.values() for combination in rows]
     expected = iter(expectations(plan, every, workers=workers, progress=progress))
     return {loss: tuple(next(expected) for _ in rows) for loss, rows in combinations.items()}
+
+
+def check_workers(workers: int) -> None:
+    """Raise ``InputError`` unless ``workers`` is a whole number from 1 to 1024."""
+    whole("workers", workers, least=1, most=MOST_WORKERS, remedy="use --workers 1")
