@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cache
@@ -9,13 +10,14 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from numerics.provenance import environment
-from numerics.replicas import Failure, Outcome
+from numerics.places import PlaceError
+from numerics.replicas import Outcome, lost
 from numerics.threads import pin_one_thread
-from theory.errors import InputError
 
 _CONNECT_SECONDS = 30  # a scheduler on a busy machine
-_ADDRESS = re.compile(r"[a-z]+://\S+:\d{1,5}")
+_PATIENCE_SECONDS = 60
+"""Without a result for so long, it is asked whether the cluster has any worker left."""
+_ADDRESS = re.compile(r"[a-z]+://\S+:(\d{1,5})", re.ASCII)
 _START = "start one with: dask scheduler, and give its address, for example tcp://127.0.0.1:8786"
 _RESUME = "finished replicas are in the --store if one was given: repeat the command to go on"
 
@@ -26,7 +28,7 @@ def on_cluster(
     """Run batches of replicas on the cluster whose scheduler listens at ``address``; yield outcomes as they come.
 
     ``run``, which is sent to the workers, gives the outcomes of one batch. Workers that die are replaced as Dask's
-    ``allowed-failures`` says; a batch that keeps killing them is lost. Raises ``InputError`` where Dask is not
+    ``allowed-failures`` says; a batch that keeps killing them is lost. Raises ``PlaceError`` where Dask is not
     installed, nothing answers at ``address``, or the scheduler goes away.
     """
     client = _connect(address)
@@ -34,49 +36,79 @@ def on_cluster(
 
     queue = iter(batches)
     try:
-        window = 2 * max(1, sum(client.ncores().values()))
+        _await_workers(client, address)
+        window = 2 * sum(client.ncores().values())
 
         def submit(batch: Sequence[int]) -> Any:
             return client.submit(_task, run, tuple(batch), pure=False)
 
         flight = {submit(batch): batch for batch in islice(queue, window)}
-        completed = distributed.as_completed(list(flight), loop=client.loop)
-        for future in completed:
-            batch = flight.pop(future)
-            error = future.exception() if future.status == "error" else None
-            if isinstance(error, distributed.KilledWorker):
-                reason = f"its workers died: {error}"[:500]
-                yield from (Outcome(k, Failure(k, reason, "lost"), 0.0, environment()) for k in batch)
-            elif error is not None:
-                raise error
-            else:
-                yield from future.result()
-            future.release()
-            for following in islice(queue, 1):
-                later = submit(following)
-                flight[later] = following
-                completed.add(later)
+        while flight:
+            try:
+                with client.as_current():
+                    done = distributed.wait(list(flight), timeout=_PATIENCE_SECONDS, return_when="FIRST_COMPLETED").done
+            except TimeoutError:
+                _await_workers(client, address)
+                continue
+            for future in done:
+                yield from _outcomes(distributed, future, flight.pop(future))
+                future.release()
+            flight |= {submit(batch): batch for batch in islice(queue, len(done))}
     except (distributed.CancelledError, TimeoutError, OSError) as error:
-        raise InputError(
+        raise PlaceError(
             "dask", given=address, expected=f"a scheduler that stays ({type(error).__name__})", remedy=_RESUME
         ) from error
     finally:
         client.close(timeout=2)
 
 
+def check_cluster(address: str) -> None:
+    """Raise ``PlaceError`` unless a scheduler with a worker answers at ``address``."""
+    client = _connect(address)
+    try:
+        _await_workers(client, address)
+    finally:
+        client.close(timeout=2)
+
+
+def _outcomes(distributed: Any, future: Any, batch: Sequence[int]) -> list[Outcome]:
+    if future.status != "error":
+        found: list[Outcome] = future.result()
+        return found
+    error = future.exception()
+    if not isinstance(error, distributed.KilledWorker):
+        raise error
+    reason = f"its workers died: {error}"[:500]
+    return [lost(k, reason) for k in batch]
+
+
+def _await_workers(client: Any, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+    except TimeoutError as error:
+        raise PlaceError(
+            "dask",
+            given=f"{address}, which has no worker",
+            expected=f"one within {_CONNECT_SECONDS} s",
+            remedy=f"start some where ringprism is installed: dask worker {address}; {_RESUME}",
+        ) from error
+
+
 def _connect(address: str) -> Any:
-    if not _ADDRESS.fullmatch(address):
-        raise InputError("dask", given=address, expected="a scheduler's address", remedy=_START)
+    found = _ADDRESS.fullmatch(address)
+    if found is None or int(found[1]) > 65535:
+        raise PlaceError("dask", given=address, expected="a scheduler's address", remedy=_START)
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
-        raise InputError(
+        raise PlaceError(
             "dask", given=address, expected="Dask to be installed", remedy='run pip install "ringprism[cluster]"'
         ) from error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is worth saying, the errors here say
     try:
         return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        raise InputError(
+        raise PlaceError(
             "dask",
             given=address,
             expected=f"a Dask scheduler that answers within {_CONNECT_SECONDS} s",

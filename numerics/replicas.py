@@ -183,8 +183,13 @@ def _execute(
     if workers > 1:
         from numerics.workers import on_workers
 
-        return on_workers(experiment, pending, seed, workers)
+        return on_workers(partial(run_one, experiment, seed=seed), pending, workers, lost=lost)
     return _here(experiment, pending, seed)
+
+
+def lost(replica: int, reason: str, seconds: float = 0.0) -> Outcome:
+    """The outcome of a replica that went down with its workers."""
+    return Outcome(replica, Failure(replica, reason, "lost"), seconds, environment())
 
 
 def _run_batch(experiment: Experiment, seed: int, batch: Sequence[int]) -> list[Outcome]:

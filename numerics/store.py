@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from numerics import rows
+from numerics.places import PlaceError
 from numerics.rows import SCHEMA, Row, RunKey
 from numerics.store_errors import damaged, foreign, read_only, translated
-from theory.errors import InputError
 
 if TYPE_CHECKING:
     from numerics.replicas import Json, Outcome
@@ -54,7 +54,7 @@ class Store:
         """
         target = Path(path)
         if mode == "read" and not target.is_file():
-            raise InputError("store", given=str(path), expected="a results store", remedy="give the name of one")
+            raise PlaceError("store", given=str(path), expected="a results store", remedy="give the name of one")
         with _THREADS, translated(target):
             _refuse_foreign(target)
             if mode == "write":
@@ -97,7 +97,7 @@ class Store:
                 run = known[0]
                 stored = rows.read_run(cursor, run, self.path)
                 if stored != key:
-                    raise InputError(
+                    raise PlaceError(
                         f"store {self.path}",
                         given=key.difference(stored),
                         expected=f"the parameters stored for {experiment}, {stored.difference(key)}",
@@ -184,7 +184,7 @@ class Record:
                 rows.write_row(cursor, self._run, self._key, new)
                 return outcome
         if new.status != "lost" and old.environment == new.environment and old.result != new.result:
-            raise InputError(
+            raise PlaceError(
                 f"store {self._store.path}",
                 given=new.result,
                 expected=f"the result stored for replica {outcome.replica}, {old.result[:60]}",
@@ -235,7 +235,7 @@ def _prepare(path: Path, connection: sqlite3.Connection, mode: Literal["write", 
         connection.execute("COMMIT")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version != FORMAT:
-        raise InputError(
+        raise PlaceError(
             f"store {path}", given=version, expected=f"format {FORMAT}", remedy="use the release that wrote it"
         )
     report = connection.execute("PRAGMA quick_check(1)").fetchone()[0]

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from theory.errors import InputError
+from numerics.places import PlaceError
 
 _KEPT = "finished replicas are kept; repeat the command to go on"
 
 
-def foreign(path: Path) -> InputError:
+def foreign(path: Path) -> PlaceError:
     """The error for a file that is not a results store."""
-    return InputError(
+    return PlaceError(
         "store",
         given=str(path),
         expected="a results store of ringprism or a new name",
@@ -22,9 +22,9 @@ def foreign(path: Path) -> InputError:
     )
 
 
-def damaged(path: Path, finding: str) -> InputError:
+def damaged(path: Path, finding: str) -> PlaceError:
     """The error for a store that does not hold together."""
-    return InputError(
+    return PlaceError(
         f"store {path}",
         given=finding,
         expected="an undamaged results store",
@@ -32,9 +32,9 @@ def damaged(path: Path, finding: str) -> InputError:
     )
 
 
-def read_only(path: Path, finding: str) -> InputError:
+def read_only(path: Path, finding: str) -> PlaceError:
     """The error for a store that cannot be written."""
-    return InputError(
+    return PlaceError(
         f"store {path}",
         given=finding,
         expected="a file and folder that can be written",
@@ -50,18 +50,18 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _explain(path, error) from error
     except OSError as error:
-        raise InputError(
+        raise PlaceError(
             "store", given=str(path), expected=f"a file that can be opened ({error.strerror})", remedy="name another"
         ) from error
 
 
-def _explain(path: Path, error: sqlite3.Error) -> InputError:
+def _explain(path: Path, error: sqlite3.Error) -> PlaceError:
     name = getattr(error, "sqlite_errorname", "")
     what = f"store {path}"
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-        return InputError(what, given=str(error), expected="room on its disk", remedy=f"free some space; {_KEPT}")
+        return PlaceError(what, given=str(error), expected="room on its disk", remedy=f"free some space; {_KEPT}")
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
         return read_only(path, str(error))
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return InputError(what, given=str(error), expected="its turn within a minute", remedy=f"wait; {_KEPT}")
+        return PlaceError(what, given=str(error), expected="its turn within a minute", remedy=f"wait; {_KEPT}")
     return damaged(path, str(error))

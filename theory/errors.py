@@ -8,7 +8,13 @@ _LONGEST_QUOTE = 60
 
 
 class RingprismError(Exception):
-    """Base of everything this project raises on purpose; the command line turns it into one line and exit code 2."""
+    """Base of everything this project raises on purpose; the command line turns it into one line and exit code 2.
+
+    It comes whole out of a worker process.
+    """
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (type(self), str(self))
 
 
 class InputError(RingprismError, ValueError):
@@ -39,6 +45,12 @@ class ReachError(RingprismError):
 
     def __init__(self, what: str, *, given: object, reach: str, remedy: str) -> None:
         super().__init__(f"{what}: got {quoted(given)}, good up to {reach}; {remedy}")
+
+
+def _again(kind: type[RingprismError], message: str) -> RingprismError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    return error
 
 
 def quoted(value: object) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
+from numerics.places import PlaceError
 from theory.errors import InputError
 
 Effort = Literal["quick", "full"]
@@ -170,10 +171,15 @@ class Result:
 
 
 def run_claim(claim: Claim, conditions: Conditions) -> Result:
-    """Run one claim and judge it. An exception on the way is a failure with its reason, so that the others go on."""
+    """Run one claim and judge it. An exception on the way is a failure with its reason, so that the others go on.
+
+    Raises ``PlaceError`` where a store or a cluster cannot be used: that says nothing about the claim.
+    """
     start = time.perf_counter()
     try:
         evidence, error = claim.gather(conditions), None
+    except PlaceError:
+        raise
     except Exception as raised:
         evidence, error = Evidence(()), f"{type(raised).__name__}: {raised}"
     return Result(claim, evidence, time.perf_counter() - start, error)

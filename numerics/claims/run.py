@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 
 from numerics.claims import ledger
-from numerics.claims.ledger import Claim, Conditions, Result, run_claim, select
+from numerics.claims.ledger import Claim, Conditions, Evidence, Result, run_claim, select
 from numerics.claims.records import result_from_json, result_to_json
 from numerics.files import make_folder, write_whole
+from numerics.workers import on_workers
 
 Finished = Callable[[Result, int, int], None]
 """Called with a result, how many results there are by now, and how many there will be."""
@@ -31,9 +32,15 @@ def run_claims(
     Up to ``conditions.workers`` claims run at once, each in its own process. A claim alone gets all workers for its
     replicas; so does one after the other a cluster, where ``conditions.dask`` names one. With ``keep``, a folder, each
     result is written there as ``<id>.json`` at once, finished replicas go to a store beside it, and what is found there
-    of the same effort, seed and release is not run again.
+    of the same effort, seed and release is not run again. A claim whose worker dies is tried again.
+
+    Raises ``PlaceError`` where the store or the cluster cannot be used.
     """
     conditions = conditions or Conditions()
+    if conditions.dask is not None:
+        from numerics.cluster import check_cluster
+
+        check_cluster(conditions.dask)
     if keep is not None:
         name = f"replicas-{version('ringprism')}-{conditions.effort}-{conditions.seed}.sqlite"
         conditions = replace(conditions, store=str(keep / name))
@@ -61,20 +68,22 @@ def _run(claims: Sequence[Claim], conditions: Conditions, keep: Path | None) -> 
         for claim in waiting:
             yield _kept(run_claim(claim, conditions), keep, conditions)
         return
-    alone = replace(conditions, workers=1)
-    with ProcessPoolExecutor(at_once, mp_context=get_context("spawn")) as pool:
-        futures: list[Future[Result]] = [pool.submit(_run_by_id, claim.id, alone) for claim in waiting]
-        try:
-            for future in as_completed(futures):
-                yield _kept(future.result(), keep, conditions)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    run = partial(_run_by_id, replace(conditions, workers=1))
+    ids = [claim.id for claim in waiting]
+    # A claim may start threads, which no fork survives.
+    with closing(on_workers(run, ids, at_once, lost=_lost, method="spawn")) as results:
+        for result in results:
+            yield _kept(result, keep, conditions)
 
 
-def _run_by_id(claim_id: str, conditions: Conditions) -> Result:
+def _run_by_id(conditions: Conditions, claim_id: str) -> Result:
     (claim,) = select(ledger(), [claim_id])
     return run_claim(claim, conditions)
+
+
+def _lost(claim_id: str, reason: str, seconds: float) -> Result:
+    (claim,) = select(ledger(), [claim_id])
+    return Result(claim, Evidence(()), seconds, reason)
 
 
 def _kept(result: Result, keep: Path | None, conditions: Conditions) -> Result:
