@@ -59,7 +59,7 @@ class GaussianMatrix:
         variance = rational(what, self.variance, remedy=remedy)
         if variance <= 0:
             raise InputError(what, given=self.variance, expected="a positive number", remedy=remedy)
-        object.__setattr__(self, "variance", variance)
+        object.__setattr__(self, "variance", _kept(self.variance, variance))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Term:
         total: dict[str, int] = {}
         for name, power in _pairs(self.powers):
             total[name] = total.get(name, 0) + power
-        object.__setattr__(self, "coefficient", exact)
+        object.__setattr__(self, "coefficient", _kept(self.coefficient, exact))
         object.__setattr__(self, "traces", traces)
         object.__setattr__(self, "powers", tuple(total.items()))
 
@@ -275,6 +275,11 @@ def _tuple(what: str, given: object, *, kind: type[_Item], expected: str, exampl
     if isinstance(given, tuple | list) and all(isinstance(item, kind) for item in given):
         return tuple(given)
     raise InputError(what, given=given, expected=expected, remedy=f"give for example ({example},), with the comma")
+
+
+def _kept(given: object, exact: Fraction) -> Fraction | int:
+    """The exact number; a whole one stays whole: a declaration prints, and caches know it, as it was written."""
+    return int(exact) if isinstance(given, int) else exact
 
 
 def _pairs(powers: object) -> Iterator[tuple[str, int]]:

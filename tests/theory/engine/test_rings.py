@@ -205,6 +205,12 @@ def test_floats_are_read_as_they_are_written() -> None:
     assert str(expected_derivatives(model, "train", order=0)[0]) == "1/40 p n"
 
 
+def test_exact_numbers_stay_as_they_are_written() -> None:
+    """Files of derived series are known by what their declaration prints."""
+    assert repr(Term(-1, (), (("p", -1),))) == "Term(coefficient=-1, traces=(), powers=(('p', -1),))"
+    assert repr(GaussianMatrix("U", N, P).variance) == "1"
+
+
 def test_numpy_integers_do_not_overflow() -> None:
     assert Term(np.int64(2**62)).coefficient * 4 == 2**64
 
