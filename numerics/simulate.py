@@ -17,6 +17,7 @@ from numerics.flow.integrate import Losses, gradient_descent, gradient_flow
 from numerics.flow.problem import Problem
 from numerics.replicas import Experiment, Failure, Json, Progress, Values, check_counts, mean_and_error, run_replicas
 from theory.autoencoder.sizes import Sizes
+from theory.checks import positive
 from theory.errors import InputError
 from theory.times import time_grid
 
@@ -145,10 +146,10 @@ def simulate(
     if len(grid) > MOST_TIMES:
         raise InputError("times", given=len(grid), expected=f"at most {MOST_TIMES} times", remedy="thin them out")
     check_counts(replicas=replicas, workers=workers, dask=dask)
-    _positive("eta", eta, "--eta 1")
+    eta = positive("eta", eta, remedy="use for example --eta 1")
     if not 1e-12 <= tolerance <= 1e-2:
         raise InputError("tolerance", given=tolerance, expected="a number from 1e-12 to 1e-2", remedy="use 1e-4")
-    parameters: dict[str, Json] = {**sizes.to_json(), "times": list(grid), "eta": float(eta), "tolerance": tolerance}
+    parameters: dict[str, Json] = {**sizes.to_json(), "times": list(grid), "eta": eta, "tolerance": tolerance}
     if method == "descent":
         parameters["step"] = _checked_step(step, grid)
     elif step is not None:
@@ -177,7 +178,7 @@ def simulate(
     return Simulation(
         sizes=sizes,
         times=grid,
-        eta=float(eta),
+        eta=eta,
         train=Estimate.of(run.stack("train")),
         population=Estimate.of(run.stack("population")),
         train_change=estimate_change(run.stack("train"), start),
@@ -223,15 +224,10 @@ def _checked_step(step: float | None, grid: Sequence[float]) -> float:
         raise InputError(
             "step", given=None, expected="the step of gradient descent", remedy="add for example --step 0.1"
         )
-    _positive("step", step, "--step 0.1")
+    step = positive("step", step, remedy="use for example --step 0.1")
     if grid[-1] / step > MOST_STEPS:
         raise InputError("step", given=step, expected=f"at most {MOST_STEPS:.0e} steps", remedy="take a longer step")
-    return float(step)
-
-
-def _positive(what: str, value: float, remedy: str) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise InputError(what, given=value, expected="a positive number", remedy=f"use for example {remedy}")
+    return step
 
 
 def _numbers(values: np.ndarray) -> list[float | None]:
