@@ -53,6 +53,7 @@ def derive(
         planar=planar,
         face=face,
         force=force,
+        workers=workers,
         source=afresh if no_cache else kept,
     )
     console.emit(series, format)
