@@ -10,7 +10,8 @@ import sympy
 from theory.errors import ReachError
 from theory.single_index.link import Link
 from theory.single_index.moments import derivative_mean, hermite_coefficient
-from theory.single_index.quadrature import Estimate, normal_mean
+from theory.single_index.panels import field_means
+from theory.single_index.quadrature import Estimate
 
 _LAST = 32
 _NOISE = 1e-11
@@ -62,5 +63,4 @@ def vanishes(link: Link, k: int, coefficient: Estimate, *, variance: float = 1.0
 def link_scale(link: Link, variance: float) -> float:
     """√V(A): the root mean square of f(√A G)."""
     root = math.sqrt(variance)
-    breaks = [kink / root for kink in link.kinks]
-    return math.sqrt(normal_mean(lambda g: link.value(root * g) ** 2, breaks=breaks).value)
+    return math.sqrt(field_means(link, variance, lambda g: link.value(root * g) ** 2)[0])

@@ -21,7 +21,8 @@ from theory.single_index import closed_forms
 from theory.single_index.closed_forms import closed_form
 from theory.single_index.link import Link
 from theory.single_index.moments import polynomial_moments, quadrature_moments
-from theory.single_index.quadrature import correlated_means, normal_mean
+from theory.single_index.panels import breaks, field_means
+from theory.single_index.quadrature import correlated_means
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]
@@ -32,6 +33,8 @@ _SERIES_ERROR = 1e-8
 _WORST = 0.01
 _VARIANCES = 18
 _ANGLES = 40
+_WIDTHS = (3.0, 1.5, 0.75)
+_CORRELATIONS = (-0.97, 0.9)
 
 
 class Kernel(Protocol):
@@ -43,7 +46,7 @@ class Kernel(Protocol):
 
     @property
     def error(self) -> float:
-        """Absolute error estimate of V and K."""
+        """Error estimate, of V(A) relative to V(A) and of K relative to √(V(A)V(B)), for A from 1 to the largest."""
 
     def variance(self, A: Floats) -> Pair:
         """V(A), V′(A)."""
@@ -61,26 +64,25 @@ def kernel(link: Link, B: float, largest: float) -> Kernel:
     if link.is_polynomial:
         return _polynomial_kernel(link, B)
     if form := closed_form(link):
-        return ClosedKernel.of(form, B)
+        return ClosedKernel.of(form, B, largest)
     best = _numerical_kernel(link, B, largest)
-    scale = float(best.variance(np.array(B))[0])
-    if not best.error <= _WORST * scale:
+    if not best.error <= _WORST:
+        missed = f"not to {best.error:.0%}" if best.error < 1 else "not to any digit"
         raise ReachError(
             "population loss",
             given=link.text,
-            reach=f"links whose quadrature settles to {_WORST:.0%}, not to {best.error / scale:.0%}",
+            reach=f"links whose quadrature settles to {_WORST:.0%}, {missed}",
             remedy="lower lambda, or take a link that is less steep or grows more slowly",
         )
     return best
 
 
 def _numerical_kernel(link: Link, B: float, largest: float) -> Kernel:
-    quadrature = QuadratureKernel.of(link, B)
-    if not link.kinks:
-        series = _series_kernel(link, B, largest)
-        if series.error <= max(_SERIES_ERROR * float(series.variance(np.array(largest))[0]), quadrature.error):
-            return FittedKernel.of(series, B, largest)
-    return quadrature
+    series = None if link.kinks else _series_kernel(link, B, largest)
+    if series and series.error <= _SERIES_ERROR:
+        return FittedKernel.of(series, B, largest)
+    quadrature = QuadratureKernel.of(link, B, largest)
+    return FittedKernel.of(series, B, largest) if series and series.error <= quadrature.error else quadrature
 
 
 @functools.lru_cache(maxsize=64)
@@ -136,7 +138,7 @@ class ClosedKernel:
     _covariance: Callable[[Floats, Floats], Triple]
 
     @classmethod
-    def of(cls, form: closed_forms.ClosedForm, B: float) -> ClosedKernel:
+    def of(cls, form: closed_forms.ClosedForm, B: float, largest: float) -> ClosedKernel:
         """Fix B and compile V, V′, K and its derivatives."""
         A, C = closed_forms.A, closed_forms.C
         moment = [form.second_moment, sympy.diff(form.second_moment, A)]
@@ -144,17 +146,18 @@ class ClosedKernel:
         parts = [part.subs(closed_forms.B, sympy.Float(B, 17)) for part in slopes]
         variance = sympy.lambdify([A], moment, modules=["scipy", "numpy"], cse=True)
         covariance = sympy.lambdify([A, C], parts, modules=["scipy", "numpy"], cse=True)
-        scale = abs(float(np.real(variance(1.0)[0]))) + abs(float(np.real(covariance(1.0, 0.0)[0])))
         bound = math.sqrt(B) * (1 - 1e-15)
 
         def safely(A: Floats, C: Floats) -> Triple:
             edge = bound * np.sqrt(A)  # C² ≤ AB, but rounding may step across
             return covariance(A, np.clip(C, -edge, edge))  # type: ignore[no-any-return]
 
-        precision = (
-            1e-14 if form.family != "absolute value" else 1e-9
-        )  # its root √(AB−C²) loses half the digits at C² = AB
-        return cls(f"closed form ({form.family})", precision * scale, variance, safely)
+        with np.errstate(over="ignore"):
+            exponent = math.log(min(abs(float(np.real(variance(np.float64(largest))[0]))) + 1, 1e300))
+        precision = 1e-14 * max(1.0, exponent)  # an exponential turns the rounding of its argument into its own
+        if form.family == "absolute value":
+            precision = 1e-9  # its root √(AB−C²) loses half the digits at C² = AB
+        return cls(f"closed form ({form.family})", precision, variance, safely)
 
     def variance(self, A: Floats) -> Pair:
         value, slope = (_real(part, A) for part in self._variance(A))
@@ -173,18 +176,23 @@ class QuadratureKernel:
     error: float
     link: Link
     B: float
-    width: float = 1.0
+    width: float = 0.75
 
     @classmethod
-    def of(cls, link: Link, B: float) -> QuadratureKernel:
-        """Halve the panels until V and K at a correlation of 0.9 settle; the last change is the error."""
-        A, C = np.array(B), np.array(0.9 * B)
-        rules = [cls("two-dimensional quadrature", 0.0, link, B, width) for width in (3.0, 1.5, 0.75)]
-        values = [float(rule.covariance(A, C)[0]) for rule in rules[:2]]
-        scale = float(rules[0].variance(A)[0])
-        if abs(values[1] - values[0]) > _SERIES_ERROR * scale:
-            values.append(float(rules[2].covariance(A, C)[0]))
-        error = abs(values[-1] - values[-2]) + 1e-14 * scale
+    def of(cls, link: Link, B: float, largest: float) -> QuadratureKernel:
+        """Halve the panels until V and K settle, at the least, the target's and the largest variance.
+
+        The last change is the error.
+        """
+        rules = [cls("two-dimensional quadrature", 0.0, link, B, width) for width in _WIDTHS]
+        variances = np.array(sorted({1.0, B, max(largest, B)}))
+        scales = [_second_moment(link, float(A)) for A in (*variances, B)]
+        A, rho = (part.ravel() for part in np.meshgrid(variances, _CORRELATIONS, indexing="ij"))
+        size = np.sqrt(np.repeat([scale for scale, _ in scales[:-1]], len(_CORRELATIONS)) * scales[-1][0])
+        values = [rule.covariance(A, rho * np.sqrt(A * B))[0] / size for rule in rules[:2]]
+        if np.abs(values[1] - values[0]).max() > _SERIES_ERROR:
+            values.append(rules[2].covariance(A, rho * np.sqrt(A * B))[0] / size)
+        error = max(float(np.abs(values[-1] - values[-2]).max()), *(error / scale for scale, error in scales)) + 1e-14
         return replace(rules[len(values) - 1], error=error)
 
     def variance(self, A: Floats) -> Pair:
@@ -194,10 +202,13 @@ class QuadratureKernel:
 
     def _variance_at(self, A: float) -> tuple[float, float]:
         f, slope, root = self.link.value, self.link.derivative, math.sqrt(A)
-        breaks = tuple(kink / root for kink in self.link.kinks)
-        value = normal_mean(lambda g: f(root * g) ** 2, breaks=breaks)
-        change = normal_mean(lambda g: f(root * g) * slope(root * g) * g / root, breaks=breaks)  # d/dA of f(√A g)²
-        return value.value, change.value
+
+        def rows(g: Floats) -> Floats:
+            level = f(root * g)
+            return np.stack([level**2, level * slope(root * g) * g / root])  # f(√A g)² and its derivative in A
+
+        value, change = field_means(self.link, A, rows)[0]
+        return float(value), float(change)
 
     def covariance(self, A: Floats, C: Floats) -> Triple:
         A, C = np.broadcast_arrays(A, C)
@@ -216,9 +227,14 @@ class QuadratureKernel:
             level = f(y)
             return np.stack([level, level, slope(y)])
 
-        kinks = self.link.kinks
+        parts = 1 + _WIDTHS.index(self.width)
         value, stretch, slope_C = correlated_means(
-            outer, inner, variances=(A, self.B), covariance=C, breaks=kinks, width=self.width
+            outer,
+            inner,
+            variances=(A, self.B),
+            covariance=C,
+            breaks=lambda scale: breaks(self.link, scale, parts=parts),
+            width=self.width,
         )
         # stretch is 2A dK/dA at fixed correlation, which moves C by C/2A
         return float(value), float(stretch - C * slope_C) / (2 * A), float(slope_C)
@@ -251,12 +267,12 @@ class FittedKernel:
         between = (A[:-1] + A[1:]) / 2
         middle = np.sqrt(between * B) * np.sin(np.pi / 4 * (angle[1:] + angle[:-1]))
         some = slice(None, None, 3)
-        misfit = np.abs(
-            source.covariance(between[some], middle[some, some])[0]
-            - fitted.covariance(*np.broadcast_arrays(between[some], middle[some, some]))[0]
-        ).max()
-        misfit = max(misfit, np.abs(source.variance(between[:, 0])[0] - fitted.variance(between[:, 0])[0]).max())
-        return replace(fitted, method=f"{source.method}, fitted", error=source.error + float(misfit))
+        exact, size = source.variance(between[:, 0])[0], float(source.variance(np.array(B))[0])
+        misfit = source.covariance(between[some], middle[some, some])[0]
+        misfit -= fitted.covariance(*np.broadcast_arrays(between[some], middle[some, some]))[0]
+        worst = np.abs(misfit / np.sqrt(exact[some] * size)[:, None]).max()
+        worst = max(worst, np.abs(fitted.variance(between[:, 0])[0] / exact - 1).max())
+        return replace(fitted, method=f"{source.method}, fitted", error=source.error + float(worst))
 
     def variance(self, A: Floats) -> Pair:
         value, slope = np.polynomial.chebyshev.chebval(self._scaled(A), self._variance)
@@ -272,14 +288,12 @@ class FittedKernel:
 
 
 def _polynomial_kernel(link: Link, B: float) -> SeriesKernel:
-    count = link.degree + 3
-    scale = float((polynomial_moments(link, np.array(B), count) ** 2).sum())
-    moments = functools.partial(polynomial_moments, link, count=count)
-    return SeriesKernel("exact series", 1e-14 * scale, B, moments)
+    moments = functools.partial(polynomial_moments, link, count=link.degree + 3)
+    return SeriesKernel("exact series", 1e-14, B, moments)
 
 
 def _series_kernel(link: Link, B: float, largest: float) -> SeriesKernel:
-    """φ_k(A) by quadrature. The tail of Σ φ_k² = V bounds the error (Cauchy–Schwarz)."""
+    """φ_k(A) by quadrature. The tail of Σ φ_k² = V, relative to V, bounds the error (Cauchy–Schwarz)."""
     count = _MOST_TERMS + 2  # two more than are summed: derivatives of f look two orders ahead
 
     def moments(A: Floats) -> Floats:
@@ -287,11 +301,17 @@ def _series_kernel(link: Link, B: float, largest: float) -> SeriesKernel:
         return np.moveaxis(np.reshape(rows, (*np.shape(A), count)), -1, 0)
 
     def tail(A: float) -> float:
-        root = math.sqrt(A)
-        whole = normal_mean(lambda g: link.value(root * g) ** 2).value
-        return max(whole - float((_moments(link, A, count)[:-2] ** 2).sum()), 0.0) + 1e-14 * whole
+        whole, error = _second_moment(link, A)
+        return (max(whole - float((_moments(link, A, count)[:-2] ** 2).sum()), 0.0) + error) / whole + 1e-14
 
     return SeriesKernel("Hermite series", max(tail(1.0), tail(B), tail(max(largest, B))), B, moments)
+
+
+def _second_moment(link: Link, A: float) -> tuple[float, float]:
+    """V(A), with its error."""
+    root = math.sqrt(A)
+    value, error = field_means(link, A, lambda g: link.value(root * g) ** 2)
+    return float(value), float(error)
 
 
 @functools.lru_cache(maxsize=128)

@@ -21,6 +21,7 @@ from theory.single_index.link import Link
 
 Floats = npt.NDArray[np.float64]
 LARGEST_SPIKE = 1e3
+_SAMPLED = 9
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,17 @@ class PopulationLoss:
 
     @property
     def error(self) -> float:
-        """Absolute error estimate of Φ: of V twice, of K twice."""
-        return 4 * self.kernel.error
+        """Absolute error estimate of Φ, the largest in the disc."""
+        variances = np.geomspace(1.0, 1 + self.lam, _SAMPLED)
+        return float(self._error_at(variances).max())
+
+    def error_at(self, m1: npt.ArrayLike, m2: npt.ArrayLike) -> Floats:
+        """Absolute error estimate of Φ at overlaps (m_1, m_2), elementwise."""
+        return self._error_at(self.fields(m1, m2)[1])
+
+    def _error_at(self, A: Floats) -> Floats:
+        size = np.sqrt(self.kernel.variance(A)[0]) + math.sqrt(float(self.kernel.variance(np.array(self.B))[0]))
+        return self.kernel.error * size**2  # V(A), V(B), and K twice, that relative to √(V(A)V(B))
 
     def fields(self, m1: npt.ArrayLike, m2: npt.ArrayLike) -> tuple[Floats, Floats, Floats]:
         """s̄, A and C at overlaps (m_1, m_2)."""

@@ -243,7 +243,7 @@ def _values(loss: PopulationLoss, m1: float, m2: float) -> PointValues:
         m1=m1,
         m2=m2,
         value=variance + alignment + parts.constant,
-        error=loss.error,
+        error=float(loss.error_at(m1, m2)),
         variance=variance,
         alignment=alignment,
         constant=parts.constant,

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import sympy
 
 from theory.single_index.link import Link, X
-from theory.single_index.quadrature import Estimate, normal_means
+from theory.single_index.panels import field_means
+from theory.single_index.quadrature import Estimate
 
 Floats = npt.NDArray[np.float64]
 
@@ -77,7 +78,7 @@ def quadrature_moments(link: Link, variance: float, count: int) -> tuple[Floats,
     def rows(g: Floats) -> Floats:
         return link.value(root * g) * hermite_functions(g, count)
 
-    return normal_means(rows, breaks=tuple(kink / root for kink in link.kinks))
+    return field_means(link, variance, rows)
 
 
 def hermite_functions(g: Floats, count: int) -> Floats:

@@ -21,7 +21,8 @@ from theory.single_index.closed_forms import A, B, C, closed_form
 from theory.single_index.exponent import link_scale, vanishes
 from theory.single_index.link import Link, X
 from theory.single_index.moments import derivative_mean, hermite_coefficient, hermite_functions, mean_of_derivative
-from theory.single_index.quadrature import Estimate, normal_mean
+from theory.single_index.panels import field_means
+from theory.single_index.quadrature import Estimate
 from theory.single_index.symbolic import ETA1, ETA2, FIELDS, LAMBDA, SPIKE_OVERLAP, F
 
 LONGEST_TAYLOR = 24
@@ -110,9 +111,9 @@ def variance_slope(link: Link, j: int = 1) -> sympy.Expr:
     if form := closed_form(link):
         return sympy.simplify(sympy.diff(form.second_moment, A, j).subs(A, 1))
     scale = math.sqrt(math.factorial(2 * j)) / 2**j
-    mean = normal_mean(lambda g: link.value(g) ** 2 * hermite_functions(g, 2 * j + 1)[2 * j], breaks=link.kinks)
-    negligible = abs(mean.value) <= 10 * mean.error + _NOISE * link_scale(link, 1.0) ** 2
-    return sympy.Integer(0) if negligible else sympy.Float(scale * mean.value)
+    mean, error = field_means(link, 1.0, lambda g: link.value(g) ** 2 * hermite_functions(g, 2 * j + 1)[2 * j])
+    negligible = abs(mean) <= 10 * error + _NOISE * link_scale(link, 1.0) ** 2
+    return sympy.Integer(0) if negligible else sympy.Float(scale * float(mean))
 
 
 def _variance_term(link: Link, j: int) -> TaylorTerm:
