@@ -1,5 +1,17 @@
-"""``python -m ringprism``."""
+"""``python -m ringprism``, and the ``ringprism`` command: Ctrl-C has its exit code while modules are still loaded."""
 
-from ringprism.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Load the command line, and run it."""
+    try:
+        from ringprism.cli import main as run
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -21,6 +21,7 @@ from ringprism.commands.simulate import simulate
 from ringprism.commands.single_index_train import single_index
 from ringprism.commands.store import store
 from ringprism.commands.validate import validate
+from ringprism.usage import usage_message
 from theory.errors import RingprismError
 
 app = typer.Typer(
@@ -62,18 +63,21 @@ BROKEN_PIPE = 141
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line. Exit codes: 0 done, 1 a claim failed, 2 bad input, 130 interrupted, 141 nobody reads on."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if sys.stdout is None:  # closed by whoever started this
+        _fail("output: got a standard output that is closed, expected one to write to; send it to /dev/null", BAD_INPUT)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters shows question marks
     try:
-        code = app(args=arguments, standalone_mode=False)
+        code = app(args=arguments, prog_name="ringprism", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # typer's own reading of Ctrl-C
             raise KeyboardInterrupt
     except RingprismError as error:
         _fail(str(error), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
-        _fail(f"interrupted{_kept(sys.argv[1:] if arguments is None else arguments)}", INTERRUPTED)
+        _fail(f"interrupted{_kept(given)}", INTERRUPTED)
     except SystemExit:  # typer's own reading of a pipe that was closed
         sys.exit(BROKEN_PIPE)
     except BrokenPipeError:
@@ -83,14 +87,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _drop_output()
         _fail(f"output: {error.strerror or error}; free some space or write elsewhere", BAD_INPUT)
     except Exception as error:
-        usage = getattr(error, "format_message", None)
-        if usage is None:
+        if not hasattr(error, "format_message"):
             raise
-        message = usage()
+        message = usage_message(error, given)
         if message.startswith("Usage:"):  # a group of commands without a command
-            print(message)
+            print(error.format_message())
             sys.exit(0)
-        _fail(f"{message} See ringprism --help.", BAD_INPUT)
+        _fail(message, BAD_INPUT)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -33,6 +33,41 @@ def test_bad_input(run: Run, arguments: list[str], named: str) -> None:
     assert named in err
 
 
+SIMULATE = ("simulate", "--sizes", "p=4,n=5,m=6,sigma2=1/4", "--times", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start", "end"),
+    [
+        ((*SIMULATE, "--replicas", "1e3"), "--replicas: got '1e3', expected a valid integer", "simulate --help"),
+        ((*SIMULATE, "--replicas=x"), "--replicas: got 'x', expected a valid integer", "simulate --help"),
+        ((*SIMULATE, "--replicas", "0"), "--replicas: got '0', expected a ", "simulate --help"),
+        ((*SIMULATE, "--eta", "a"), "--eta: got 'a', expected a valid ", "simulate --help"),
+        (("derive", "--format", "x"), "--format: got 'x', expected one of 'text', ", "derive --help"),
+        (("simulate",), "Missing option '--sizes'; ", "simulate --help"),
+        (("single-index", "train", "--nope"), "No such option: --nope", "single-index train --help"),
+    ],
+)
+def test_what_the_command_line_library_refuses_is_quoted(run: Run, arguments: list[str], start: str, end: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {start}")
+    assert err.endswith(f"; see ringprism {end}\n")
+
+
+def test_a_closed_output_is_told() -> None:
+    done = subprocess.run(f"{sys.executable} -m ringprism --version >&-", shell=True, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: output: ")
+
+
+def test_an_interrupt_while_loading_has_its_exit_code() -> None:
+    loading = "class Stop:\n def find_spec(self, name, *_):\n  if name == 'ringprism.cli': raise KeyboardInterrupt\n"
+    script = f"import sys\n{loading}sys.meta_path.insert(0, Stop())\nfrom ringprism.__main__ import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+
+
 def test_a_group_alone_shows_its_help(run: Run) -> None:
     for group in ("sgd", "single-index", "store"):
         code, out, err = run(group)
