@@ -32,6 +32,8 @@ far below the Monte Carlo error."""
 
 MOST_TIMES = 10**5
 MOST_STEPS = 10**8
+_STEP_ROUNDING = 1e-6
+"""A time may be off a whole number of steps by this part of one, as 0.3 is off three steps of 0.1."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,14 @@ def _checked_step(step: float | None, grid: Sequence[float]) -> float:
     step = positive("step", step, remedy="use for example --step 0.1")
     if grid[-1] / step > MOST_STEPS:
         raise InputError("step", given=step, expected=f"at most {MOST_STEPS:.0e} steps", remedy="take a longer step")
+    off = next((t for t in grid if abs(t / step - round(t / step)) > _STEP_ROUNDING), None)
+    if off is not None:
+        raise InputError(
+            "step",
+            given=step,
+            expected=f"a step of which every time is a multiple, as t = {off:g} is not",
+            remedy=f"use --step {off / math.ceil(off / step):.12g}, or other --times",
+        )
     return step
 
 

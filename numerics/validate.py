@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from numerics.claims.ledger import STANDARD_ERRORS, Quantity, Verdict
+from numerics.claims.ledger import STANDARD_ERRORS, Quantity, Verdict, standard_errors
 from numerics.control_variate import FEWEST
 from numerics.replicas import Progress
 from numerics.simulate import Simulation, simulate
@@ -85,7 +85,8 @@ class Validation:
     def rule(self) -> str:
         """The acceptance rule in words."""
         return (
-            f"|measured − predicted| ≤ allowance + {STANDARD_ERRORS:g} standard errors at every time, the allowance"
+            f"|measured − predicted| ≤ allowance + {standard_errors(self.simulation.replicas):.3g} standard errors at"
+            f" every time ({STANDARD_ERRORS:g}, made up for {self.simulation.replicas} replicas), the allowance"
             f" being {self.allowed:.3g} of the scale of the loss; the rival, the same curves at {RIVAL_SPEED:g} of the"
             " speed, must be rejected at one time"
         )
@@ -279,10 +280,11 @@ def _quantities(
             predicted=float(predicted[k] - base),
             measured=float(estimate.mean[k]),
             stderr=float(estimate.stderr[k]),
-            stderr_bound=(scale if first else moving) / STANDARD_ERRORS,
+            stderr_bound=(scale if first else moving) / standard_errors(measured.replicas),
             rival=float(slower[k] - rival_base),
             rival_name=f"the same curve at {RIVAL_SPEED:g} of the speed",
             allowance=allowed * (scale if first else moving) + numerical[k] + (0.0 if first else numerical[0]),
+            replicas=measured.replicas,
         )
 
     return tuple(quantity(k) for k in range(len(curves.times)))

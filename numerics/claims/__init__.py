@@ -11,7 +11,7 @@ _MODULES: tuple[str, ...] = ("series", "regimes", "limits", "single_index", "sgd
 
 
 @cache
-def ledger() -> tuple[Claim, ...]:
+def all_claims() -> tuple[Claim, ...]:
     """Every claim of the project, by paper: AE (autoencoder, [P]), SI (single index, [S]), UN (universality, [U])."""
     claims: list[Claim] = []
     for module in _MODULES:

@@ -51,11 +51,11 @@ def result_from_json(record: Mapping[str, Any], claim: Claim, conditions: Condit
     return Result(claim, evidence, float(record["seconds"]))
 
 
-_WORDS = ("name", "rival_name", "relation")
+_NO_FLOATS = ("name", "rival_name", "relation", "replicas")
 
 
 def _number(key: str, value: Any) -> Any:
-    return math.nan if value is None and key not in _WORDS else value
+    return math.nan if value is None and key not in _NO_FLOATS else value
 
 
 def _finite(value: Any) -> Any:

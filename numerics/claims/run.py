@@ -10,7 +10,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from numerics.claims import ledger
+from numerics.claims import all_claims
 from numerics.claims.ledger import Claim, Conditions, Evidence, Result, run_claim, select
 from numerics.claims.records import result_from_json, result_to_json
 from numerics.files import make_folder, write_whole
@@ -44,7 +44,7 @@ def run_claims(
     if keep is not None:
         name = f"replicas-{version('ringprism')}-{conditions.effort}-{conditions.seed}.sqlite"
         conditions = replace(conditions, store=str(keep / name))
-    claims = select(ledger(), ids)
+    claims = select(all_claims(), ids)
     results: dict[str, Result] = {}
     for result in _run(claims, conditions, keep):
         results[result.claim.id] = result
@@ -77,12 +77,12 @@ def _run(claims: Sequence[Claim], conditions: Conditions, keep: Path | None) -> 
 
 
 def _run_by_id(conditions: Conditions, claim_id: str) -> Result:
-    (claim,) = select(ledger(), [claim_id])
+    (claim,) = select(all_claims(), [claim_id])
     return run_claim(claim, conditions)
 
 
 def _lost(claim_id: str, reason: str, seconds: float) -> Result:
-    (claim,) = select(ledger(), [claim_id])
+    (claim,) = select(all_claims(), [claim_id])
     return Result(claim, Evidence(()), seconds, reason)
 
 

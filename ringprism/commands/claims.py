@@ -35,7 +35,7 @@ def claims(
     dask: DaskOption = None,
 ) -> int:
     """Run claims: theory against simulation, each with its verdict. Exit code 1 when one does not hold."""
-    from numerics.claims import ledger
+    from numerics.claims import all_claims
     from numerics.claims.ledger import Conditions, Result, select
     from numerics.claims.records import result_to_json
     from numerics.claims.run import run_claims
@@ -45,7 +45,7 @@ def claims(
 
     if quick and full:
         raise InputError("effort", given="--quick --full", expected="one of them", remedy="drop one")
-    chosen = select(ledger(), ids or [])
+    chosen = select(all_claims(), ids or [])
     if listing:
         _print_list(chosen, format)
         return 0

@@ -8,11 +8,22 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import numerics.claims
 from numerics.claims import run as runner
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity, run_claim, select
+from numerics.claims.ledger import (
+    STANDARD_ERRORS,
+    Claim,
+    Conditions,
+    Curve,
+    Evidence,
+    Plot,
+    Quantity,
+    run_claim,
+    select,
+)
 from numerics.claims.records import result_from_json, result_to_json
 from numerics.report import report_html
 from theory.errors import InputError
@@ -42,7 +53,7 @@ def claim(claim_id: str = "AE-0", how: object = gather) -> Claim:
 @pytest.fixture
 def small_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     claims = (claim("AE-0"), claim("AE-1", broken))
-    monkeypatch.setattr(runner, "ledger", lambda: claims)
+    monkeypatch.setattr(runner, "all_claims", lambda: claims)
     CALLS.clear()
 
 
@@ -136,6 +147,23 @@ def test_the_report_is_whole_and_accessible() -> None:
 
 
 def test_ids_are_unique_and_every_claim_is_spoken_for() -> None:
-    for each in numerics.claims.ledger():
+    for each in numerics.claims.all_claims():
         assert all((each.statement, each.source, each.prediction, each.experiment, each.rule, each.power)), each.id
         assert each.id[:3] in ("AE-", "SI-", "UN-"), each.id
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 8, 30])
+def test_few_replicas_fail_a_true_prediction_as_seldom_as_many(count: int) -> None:
+    """With the standard error of a few replicas four of them are exceeded often; their share of t's quantile is not."""
+    sample = np.random.default_rng(count).standard_normal((20_000, count))
+    mean, stderr = sample.mean(axis=1), sample.std(axis=1, ddof=1) / np.sqrt(count)
+    verdicts = [
+        replace(
+            QUANTITY, predicted=0.0, rival=math.inf, measured=m, stderr=s, stderr_bound=math.inf, replicas=count
+        ).verdict
+        for m, s in zip(mean.tolist(), stderr.tolist(), strict=True)
+    ]
+    assert verdicts.count("fails") <= 6  # 1.3 are expected
+    if count <= 4:
+        plain = int((np.abs(mean) > STANDARD_ERRORS * stderr).sum())
+        assert plain > 100

@@ -67,10 +67,10 @@ def test_descent_with_a_small_step_is_near_the_flow() -> None:
 
 def test_replicas_that_diverge_are_shown() -> None:
     wild = Sizes(SMALL.p, SMALL.n, SMALL.m, Fraction(3))
-    found = simulate(wild, [0, 40], replicas=60, seed=1, method="descent", step=0.18)
+    found = simulate(wild, [0, 39.96], replicas=60, seed=1, method="descent", step=0.18)
     assert 0 < len(found.failures) < 60
     assert found.replicas == 60 - len(found.failures)
-    assert "diverged before t = 40" in found.to_text()
+    assert "diverged before t = 39.96" in found.to_text()
     assert found.to_json()["failures"][0]["reason"].startswith("FloatingPointError: gradient descent")
 
 
@@ -93,6 +93,8 @@ def test_what_would_not_fit_is_refused_with_its_estimate() -> None:
         ({"eta": math.inf}, "eta"),
         ({"step": 0.1}, "step"),
         ({"method": "descent", "step": -1.0}, "step"),
+        ({"method": "descent", "step": 0.7}, r"t = 1 is not; use --step 0.5"),
+        ({"method": "descent", "step": 3.0}, r"t = 1 is not; use --step 1,"),
         ({"replicas": 0}, "replicas"),
         ({"workers": 0}, "workers"),
         ({"replicas": 2.5}, "replicas"),
