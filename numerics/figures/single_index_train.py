@@ -162,7 +162,8 @@ def _medians(axes: Axes, result: Complexity, colour: str, marker: str) -> None:
     reached = np.array([m.value is not None for m in result.medians])
     values = np.array([float(m.value if m.value is not None else m.bound) for m in result.medians])
     errors = np.array([m.stderr or 0.0 for m in result.medians])
-    slope = "" if result.slope.value is None else f", slope {result.slope.value:.2f} ± {result.slope.stderr:.2f}"
+    slope = "" if result.slope.value is None else f", slope {result.slope.value:.2f}"
+    slope += "" if result.slope.stderr is None else f" ± {result.slope.stderr:.2f}"
     label = f"{result.start.text.split(' (')[0]}{slope}"
     axes.errorbar(d[reached], values[reached], errors[reached], fmt=marker, color=colour, label=label)
     axes.plot(d[~reached], values[~reached], "^", mfc="none", mec=colour, ms=6)

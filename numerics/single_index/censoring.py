@@ -13,6 +13,10 @@ from theory.errors import InputError
 _RESAMPLES = 500
 _LEAST_ERROR = 1e-3
 """No median is trusted to better than this, relatively, when slopes are fitted."""
+LEAST_REPLICAS = 4
+"""With fewer, the spread of the replicas says too little about the error for a number to be given."""
+_MANY = 8
+"""From here on errors cover as they are; below, they are enlarged by Student's quotient at two standard errors."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class Median:
     """A median of times, of which ``censored`` out of ``count`` were not reached within ``bound``.
 
     ``value`` and ``stderr`` are None where half the times or more are censored: the median is then only known to
-    exceed ``bound``. ``log_stderr`` is the error of its logarithm.
+    exceed ``bound``. ``log_stderr`` is the error of its logarithm; both errors are None for fewer than 4 times.
     """
 
     value: float | None
@@ -40,11 +44,12 @@ def median(times: Sequence[int | None], bound: int) -> Median:
 
     All runs stop at the same ``bound``, so the estimate of Kaplan and Meier is the order statistic itself with the
     censored times last: no censored time enters as a number. The error is Woodruff's: half the distance between the
-    order statistics √n/2 ranks below and above (the part below only, where the one above is censored).
+    order statistics √n/2 ranks below and above (the part below only, where the one above is censored). It is enlarged
+    for fewer than 8 times, and not given for fewer than 4.
 
     >>> result = median([3, 1, None, 2, 5], bound=10)
     >>> result.value, round(result.log_stderr, 3), result.censored
-    (3, 0.487, 1)
+    (3, 0.782, 1)
     >>> median([3, None, None], bound=10).value is None
     True
 
@@ -62,12 +67,16 @@ def median(times: Sequence[int | None], bound: int) -> Median:
     below = float(np.interp(ranks[0], range(count), logs))
     above = math.inf if math.isinf(logs[math.ceil(ranks[1])]) else float(np.interp(ranks[1], range(count), logs))
     error = middle - below if math.isinf(above) else (above - below) / 2
-    return Median(round(math.exp(middle)), error, censored, count, bound)
+    factor = _inflation(count)
+    return Median(round(math.exp(middle)), None if factor is None else factor * error, censored, count, bound)
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A slope d log y / d log x with its standard error; both None where fewer than two points could be used."""
+    """A slope d log y / d log x with its standard error.
+
+    Both are None where fewer than two points could be used, the error also for fewer than 4 replicas.
+    """
 
     value: float | None
     stderr: float | None
@@ -80,9 +89,10 @@ def fit_slope(
 
     ``times[i][k]`` is replica k's time at ``dims[i]``, None where censored. Replica k begins from the same random
     numbers at every d, so the errors of the medians go together; the slope's error is therefore had by resampling
-    replicas, all dimensions at once. It is enlarged where the medians scatter around the line more than their errors.
+    replicas, all dimensions at once. It is enlarged where the medians scatter around the line more than their errors,
+    and for fewer than 8 replicas; of fewer than 4 none is given, nor are the medians weighted.
 
-    >>> times = [[5, 6, 4], [500, 600, 400]]
+    >>> times = [[5, 6, 4, 5], [500, 600, 400, 500]]
     >>> slope = fit_slope([10, 100], times, [median(t, 999) for t in times], np.random.SeedSequence(0))
     >>> round(slope.value, 6), round(slope.stderr, 6)
     (2.0, 0.0)
@@ -97,6 +107,9 @@ def fit_slope(
     logs = np.log([[math.inf if time is None else max(time, 1) for time in times[i]] for i in used])
     y = np.log([medians[i].value or 1.0 for i in used])
     slope = float(lever @ y)
+    factor = _inflation(logs.shape[1])
+    if factor is None:
+        return Slope(slope, None)
     residual = y - np.average(y, weights=weights) - slope * centred
     scatter = float(np.sum(weights * residual**2)) / (len(used) - 2) if len(used) > 2 else 1.0
     chosen = np.random.default_rng(seed).integers(logs.shape[1], size=(_RESAMPLES, logs.shape[1]))
@@ -104,4 +117,16 @@ def fit_slope(
     count = logs.shape[1]
     middles = (ordered[:, :, (count - 1) // 2] + ordered[:, :, count // 2]) / 2
     slopes = (lever @ np.where(np.isinf(middles), np.nan, middles))[~np.isinf(middles).any(axis=0)]
-    return Slope(slope, float(slopes.std()) * math.sqrt(max(1.0, scatter)))
+    return Slope(slope, factor * float(slopes.std()) * math.sqrt(max(1.0, scatter)))
+
+
+def _inflation(count: int) -> float | None:
+    """What an error had from so few replicas is multiplied by; None where it would mean nothing."""
+    if count < LEAST_REPLICAS:
+        return None
+    if count >= _MANY:
+        return 1.0
+    from scipy.stats import norm, t
+
+    beyond = float(norm.sf(2))
+    return float(t.isf(beyond, count - 1) / 2) * math.sqrt(count / (count - 1))

@@ -13,7 +13,7 @@ import numpy as np
 from numerics.replicas import Progress
 from numerics.seeds import replica_seed
 from numerics.single_index.batches import Plan
-from numerics.single_index.censoring import Median, Slope, fit_slope, median
+from numerics.single_index.censoring import LEAST_REPLICAS, Median, Slope, fit_slope, median
 from numerics.single_index.chains import Method, run_chains
 from numerics.single_index.rates import choose_steps, ode_samples, theory_exponent
 from numerics.single_index.setting import Setting
@@ -92,7 +92,9 @@ class Complexity:
         if self.slope.value is None:
             lines.append("slope: fewer than two medians were reached")
         else:
-            lines.append(f"slope of log N* against log d: {self.slope.value:.3f} ± {self.slope.stderr or 0:.3f}")
+            few = f"(no standard error: it takes at least {LEAST_REPLICAS} replicas)"
+            error = few if self.slope.stderr is None else f"± {self.slope.stderr:.3f}"
+            lines.append(f"slope of log N* against log d: {self.slope.value:.3f} {error}")
         if self.ode_slope is not None:
             lines.append(f"slope of the ODE at the same d: {self.ode_slope:.3f}")
         exponent = self.theory_exponent
@@ -105,7 +107,8 @@ class Complexity:
         """The table, for a paper."""
         rows = []
         for d, step, m in zip(self.dims, self.steps, self.medians, strict=True):
-            value = f"> {m.bound:.3g}" if m.value is None else rf"{m.value:.4g} \pm {m.stderr:.2g}"
+            value = f"> {m.bound:.3g}" if m.value is None else f"{m.value:.4g}"
+            value += "" if m.stderr is None else rf" \pm {m.stderr:.2g}"
             rows.append(rf"{d} & {value} & {m.censored}/{m.count} & {step:.3g} \\")
         head = "d & N^* & \\text{censored} & \\delta/d \\\\ \\hline"
         return "\n".join(["\\begin{array}{rrrr}", head, *rows, "\\end{array}"])

@@ -71,3 +71,26 @@ def test_unreached_medians_are_left_out_and_two_points_are_needed() -> None:
     assert slope_of((100, 1000), rows[1:], bound=1e6) == Slope(None, None)
     with pytest.raises(InputError):
         median([], 10)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_replicas_have_no_error(count: int) -> None:
+    rows = np.log([[100.0] * count, [10_000.0] * count])
+    assert slope_of((10, 100), rows) == Slope(pytest.approx(2.0, abs=1e-2), None)
+    assert median([7] * count, 10).stderr is None
+
+
+@pytest.mark.parametrize("count", [4, 6, 8])
+def test_errors_from_a_handful_of_replicas_cover(count: int) -> None:
+    """Two standard errors in at least 90 of 100 cases, four in all but one; and not by being huge."""
+    rng = np.random.default_rng(count)
+    dims, off, errors = (100, 200, 400, 800), [], []
+    for _ in range(300):
+        slope = slope_of(dims, 14 + 1.5 * np.log(np.array(dims) / 100)[:, None] + 0.8 * rng.normal(size=(4, count)))
+        assert slope.value is not None
+        assert slope.stderr is not None
+        off.append(abs(slope.value - 1.5) / slope.stderr)
+        errors.append(slope.stderr)
+    assert np.mean(np.array(off) < 2) > 0.9
+    assert np.mean(np.array(off) < 4) > 0.98
+    assert np.median(errors) < 0.6
