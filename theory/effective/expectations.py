@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -132,6 +131,27 @@ def component_laws(task: Task, laws: Laws) -> tuple[Law, ...]:
     return tuple(laws)
 
 
+def evaluations(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, level: int) -> int:
+    """The number of points of ``sample``.
+
+    >>> from theory.effective.state import start_state
+    >>> from theory.effective.tasks import logistic
+    >>> task, (tanh,) = logistic(), logistic().gradients.c
+    >>> evaluations(task, start_state(task), laws=GAUSSIAN, quadrature=Quadrature.of(task, (tanh,)), level=0)
+    24
+    """
+    L = state.localised
+    order = _law_order(level, L)
+    strata = sum(len(law.nodes(order)[0]) ** L if L else 1 for law in component_laws(task, laws))
+    return strata * len(quadrature.rule(level).weights)
+
+
+def _law_order(level: int, localised: int) -> int:
+    """Nodes for the law of a localised coordinate: as many more on each level as the Gaussian rest has, to a limit."""
+    limit = 6 if localised == 1 else 3
+    return int(12 * 2 ** min(level // 2, limit))
+
+
 def sample(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, level: int) -> Sample:
     """The input as the loss sees it when the parameters are in ``state``. [U] §2; localised coordinates keep their law.
 
@@ -141,24 +161,26 @@ def sample(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, leve
     tau = math.sqrt(task.noise)
     gram, entries = full_gram(task, state), np.concatenate([state.p, state.s])
     covariance = task.noise * (gram - entries @ entries.T)
-    strata = []
-    for place, (component, law) in enumerate(zip(task.components, component_laws(task, laws), strict=True)):
-        mu = np.array(component.mean)
-        rule = law.nodes(12 * 2 ** min(level // 2, 3)) if L else (np.zeros(0), np.zeros(0))
-        for picks in itertools.product(range(len(rule[0])), repeat=L):
-            x = rule[0][list(picks)]
-            weight = component.weight * float(np.prod(rule[1][list(picks)]))
-            fields = gram[:, K:] @ mu + tau * entries @ x
-            strata.append((weight, fields, mu @ state.s + tau * x, np.array(component.labels), place))
-    rule_z = quadrature.rule(level)
-    if len(strata) * len(rule_z.weights) > MOST_EVALUATIONS:
+    if evaluations(task, state, laws=laws, quadrature=quadrature, level=level) > MOST_EVALUATIONS:
         raise BudgetError(
             f"expectation for {task.name}",
-            estimate=f"{len(strata) * len(rule_z.weights):.1e} evaluations of the loss",
+            estimate=f"{evaluations(task, state, laws=laws, quadrature=quadrature, level=level):.1e} "
+            "evaluations of the loss",
             limit=f"{MOST_EVALUATIONS:.1e}",
             remedy="localise fewer coordinates, or take a law with few atoms",
         )
-    weights, mean, local, labels, number = (np.array(column) for column in zip(*strata, strict=True))
+    strata = []
+    for place, (component, law) in enumerate(zip(task.components, component_laws(task, laws), strict=True)):
+        mu = np.array(component.mean)
+        values, chances = law.nodes(_law_order(level, L)) if L else (np.zeros(0), np.zeros(0))
+        picks = np.indices((len(values),) * L).reshape(L, len(values) ** L).T
+        x = values[picks]
+        fields = gram[:, K:] @ mu + tau * x @ entries.T
+        number = np.full(len(x), place)
+        labels = np.tile(np.array(component.labels), (len(x), 1))
+        strata.append((component.weight * chances[picks].prod(axis=1), fields, mu @ state.s + tau * x, labels, number))
+    weights, mean, local, labels, number = (np.concatenate(column) for column in zip(*strata, strict=True))
+    rule_z = quadrature.rule(level)
     read = list(quadrature.read)
     root = _root(covariance, read)
     fluctuation = rule_z.nodes @ root.T

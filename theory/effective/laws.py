@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.effective.law_rules import CONTINUOUS, continuous_rule
 from theory.errors import InputError
 
 Array = NDArray[np.float64]
@@ -51,25 +52,14 @@ class Law:
         return self.recipe != "own" or bool(self.values)
 
     def nodes(self, order: int) -> tuple[Array, Array]:
-        """Nodes and weights of a rule for this law: exact for atoms, else exact for polynomials to degree 2·order − 1.
+        """Nodes and weights of a rule for this law: exact for atoms, else see ``continuous_rule``.
 
-        (Laplace takes two one-sided rules, so that its kink at 0 costs nothing.) Raises ``InputError`` for an own law
-        without a quadrature.
+        Raises ``InputError`` for an own law without a quadrature.
         """
         if self.values:
             return np.array(self.values), np.array(self.weights)
-        if self.recipe == "gaussian":
-            x, w = np.polynomial.hermite_e.hermegauss(order)
-            return x, w / w.sum()
-        if self.recipe == "uniform":
-            x, w = np.polynomial.legendre.leggauss(order)
-            return math.sqrt(3) * x, w / 2
-        if self.recipe == "exponential":
-            x, w = np.polynomial.laguerre.laggauss(order)
-            return x - 1, w
-        if self.recipe == "laplace":
-            x, w = np.polynomial.laguerre.laggauss(order)
-            return np.concatenate([-x[::-1], x]) / math.sqrt(2), np.concatenate([w[::-1], w]) / 2
+        if self.recipe in CONTINUOUS:
+            return continuous_rule(self.recipe, order)
         raise InputError(
             f"law {self.name}",
             given="a law known by its moments alone",

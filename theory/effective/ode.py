@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import warnings as warnings_module
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import LSODA, RK45
 
-from theory.effective.drift import Drift
 from theory.effective.erf_committee import closed_form, erf_drift
-from theory.effective.expectations import GAUSSIAN, MOST_EVALUATIONS, Laws, component_laws
+from theory.effective.expectations import GAUSSIAN, Laws, component_laws
+from theory.effective.refinement import COARSE, FINE, Refined, refine
+from theory.effective.solver import solve
 from theory.effective.stability import step_warnings
 from theory.effective.state import State, check_state, describe, start_state
 from theory.effective.task import Task
-from theory.errors import ReachError
 from theory.times import time_grid
 
 Array = NDArray[np.float64]
 
-BEYOND = 1e6
-"""A statistic larger than this has left every bound: the parameters started at order one."""
-_FINE, _COARSE = (1e-9, 1e-11), (1e-7, 1e-9)
-_LEVELS = range(0, 14, 2)
-_POINTS_A_SOLVE = 2**19
 _WIDEST = 10
-_EXACT_ORDER = 11  # a coordinate's law is integrated by 12 nodes at least
+_LOSS_LEVEL = 2
 
 
 @dataclass(frozen=True, eq=False)
 class EffectiveODE:
     """The summary statistics of a task as functions of time nδ/d, in the limit d → ∞. [E] Thm 2.2, [U].
 
-    ``values`` and ``error`` are arrays (times × statistics) in the order of ``names``; ``error`` is the difference
-    between the last two solutions computed (two quadratures, or two tolerances where expectations are exact).
+    ``values`` and ``error`` are arrays (times × statistics) in the order of ``names``; ``error`` is the
+    difference between the last two solutions computed (two quadratures, or two tolerances where expectations are
+    exact), and more where a far finer quadrature sees what those two missed.
     """
 
     task: Task
@@ -115,11 +109,12 @@ def effective_ode(
     """Solve the ODE limit at the given times.
 
     ``start`` is a state, or values by name over the task's own start. ``laws`` matters where coordinates are localised,
-    and only there ([U]: universality). Quadratures are refined until two solutions in a row differ by less than
-    ``tolerance``, or until the budget is spent, which is then a warning.
+    and only there ([U]: universality). Quadratures are refined until the estimated error is less than ``tolerance``,
+    or until the budget is spent, which is then a warning.
 
     Raises ``InputError`` for a bad start or a law without what the start asks of it, ``ReachError`` where the solution
-    leaves every bound: a step beyond stability, or a loss without a minimum.
+    leaves every bound: a step beyond stability, or a loss without a minimum; ``BudgetError`` where the times lie so far
+    ahead that the solver would need hours.
 
     >>> from theory.effective.tasks import single_index
     >>> linear = single_index(link="x", step=0.25)  # loss (z − u)²: Ṁ = 2(1 − M), R = Q − 2M + 1 obeys Ṙ = (4δ − 4)R
@@ -133,83 +128,14 @@ def effective_ode(
     form = closed_form(task, state, laws)
     if form is not None:
         flow = partial(erf_drift, task, form, state)
-        values, coarse = (_solve(task, flow, state, grid, accuracy) for accuracy in (_FINE, _COARSE))
-        method, converged = "closed form", True
+        values, coarse = (solve(task, flow, state, grid, accuracy).values for accuracy in (FINE, COARSE))
+        found = Refined(values, np.abs(values - coarse), "closed form", True)
     else:
-        values, coarse, method, converged = _refine(task, laws, state, grid, tolerance, progress)
-    error = np.abs(values - coarse)
-    warnings = step_warnings(task, state, state.moved(values[-1]), laws=laws)
+        found = refine(task, laws, state, grid, tolerance, progress)
+    warnings = step_warnings(task, state, state.moved(found.values[-1]), laws=laws, level=max(found.level, _LOSS_LEVEL))
     if not task.is_smooth:
         warnings += ("the loss has a kink: universality is proved for smooth losses [U], and quadrature is slower",)
-    if not converged:
-        warnings += (f"quadrature: estimated error {error.max():.1e}, above the tolerance {tolerance:g}",)
+    if not found.converged:
+        warnings += (f"quadrature: estimated error {found.error.max():.1e}, above the tolerance {tolerance:g}",)
     law = " and ".join(dict.fromkeys(law.name for law in component_laws(task, laws)))
-    return EffectiveODE(task, law, grid, state.names, values, error, state, method, warnings)
-
-
-def _refine(
-    task: Task,
-    laws: Laws,
-    state: State,
-    grid: tuple[float, ...],
-    tolerance: float,
-    progress: Callable[[int, int], None] | None,
-) -> tuple[Array, Array, str, bool]:
-    """Solutions at finer and finer quadratures, until two agree: the last two, the method, whether they agree."""
-    drift = Drift.of(task, laws=laws)
-    method = drift.quadrature.rule(0).method
-    order = drift.quadrature.exact_order
-    exact = order is not None and (not state.localised or order <= _EXACT_ORDER)
-    previous: Array | None = None
-    for done, level in enumerate(_LEVELS):
-        refined = drift.at_level(level)
-        size = refined.points(state).weights.size
-        flow = partial(_flat_drift, refined, state)
-        # On fixed nodes a kinked loss has a drift that jumps by a weight: finer steps would see nothing else.
-        # The solver's tolerance tightens with the quadrature, so that the difference tells both errors.
-        jump, relative = 0.0 if task.is_smooth else 8 / size, tolerance / (10 * 4**done)
-        accuracy = _FINE if exact else (max(relative, jump), max(relative / 10, jump))
-        values = _solve(task, flow, state, grid, accuracy)
-        if progress:
-            progress(done + 1, len(_LEVELS))
-        if exact:
-            return values, _solve(task, flow, state, grid, _COARSE), f"exact {method}", True
-        if previous is not None:
-            agree = float(np.abs(values - previous).max()) < tolerance
-            if agree or 4 * size > _POINTS_A_SOLVE or 4 * size > MOST_EVALUATIONS:
-                return values, previous, method, agree
-        previous = values
-    return values, values, method, False
-
-
-def _flat_drift(drift: Drift, state: State, flat: Array) -> Array:
-    return drift(state.moved(flat)).flat()
-
-
-def _solve(
-    task: Task, flow: Callable[[Array], Array], state: State, grid: tuple[float, ...], accuracy: tuple[float, float]
-) -> Array:
-    """The statistics at the grid's times, stepped one step at a time: a solution that blows up may do so within one,
-    where nothing is left to interpolate."""
-    relative, absolute = accuracy
-    method = LSODA if task.is_smooth else RK45
-    rows = [state.flat() for time in grid if time == 0]
-    with np.errstate(all="ignore"), warnings_module.catch_warnings():
-        warnings_module.simplefilter("ignore")  # LSODA's own words on what is a ReachError here
-        last = grid[-1]
-        solver = method(lambda _, flat: flow(flat), 0.0, state.flat(), max(last, 1e-12), rtol=relative, atol=absolute)
-        while len(rows) < len(grid):
-            before = solver.t
-            solver.step()
-            if solver.status == "failed" or not np.abs(solver.y).max(initial=0.0) <= BEYOND:
-                raise ReachError(
-                    f"ODE of {task.name}",
-                    given=last,
-                    reach=f"time {before:.3g}, where the statistics leave every bound",
-                    remedy=f"δ = {task.step:g} is beyond stability, or the loss has no minimum: "
-                    "lower --delta, or add a ridge",
-                )
-            passed = [time for time in grid[len(rows) :] if time <= solver.t]
-            if passed:
-                rows += list(solver.dense_output()(np.array(passed)).T)
-    return np.array(rows)
+    return EffectiveODE(task, law, grid, state.names, found.values, found.error, state, found.method, warnings)
