@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from theory.single_index.aligned import aligned_slope, aligned_zeros
 from theory.single_index.flow import into_disc
 from theory.single_index.loss import PopulationLoss
 
@@ -191,7 +192,7 @@ def _on_circle(loss: PopulationLoss) -> list[FixedPoint]:
     slopes = tangential(grid, replace(loss, quick=True))
     scale = float(np.abs(slopes).max())
     angles = [
-        float(brentq(lambda a: float(tangential(a)), grid[i], grid[i + 1], xtol=1e-13))
+        float(brentq(lambda a: float(tangential(a)), grid[i], grid[i + 1], xtol=1e-13, maxiter=1000))
         for i in np.flatnonzero(slopes[:-1] * slopes[1:] < 0)
     ]
     points = []
@@ -209,32 +210,16 @@ def _on_circle(loss: PopulationLoss) -> list[FixedPoint]:
 
 def _on_axis(loss: PopulationLoss) -> tuple[FixedPoint, ...]:
     """Φ depends on m_1 alone: dm_1/dt = −Φ′(m_1)(1 − m_1²)."""
-    from scipy.optimize import brentq
-
-    def slope(m: npt.ArrayLike, loss: PopulationLoss = loss) -> Floats:
-        return loss.gradient(m, 0.0)[0]
-
-    grid = np.linspace(-1, 1, 4001) + 1e-5
-    grid = grid[grid < 1]
-    values = slope(grid, replace(loss, quick=True))
-    scale = float(np.abs(values).max())
-    roots = [
-        float(brentq(lambda m: float(slope(m)), grid[i], grid[i + 1], xtol=1e-14))
-        for i in np.flatnonzero(values[:-1] * values[1:] < 0)
-    ]
-    if abs(float(slope(0.0))) <= 1e-10 * scale and all(abs(m) > _SAME for m in roots):
-        roots.append(0.0)
     points = []
-    for m in (_tidy(m) for m in roots if abs(m) < 1 - _SAME):
-        rate = -float(slope(m + _DIFFERENCE) - slope(m - _DIFFERENCE)) / (2 * _DIFFERENCE) * (1 - m**2)
-        value = float(loss.value(m, 0.0))
-        near = (m - _SMALL_CIRCLE, m + _SMALL_CIRCLE)
-        sign = _sign(rate, scale, tuple(float(loss.value(a, 0.0)) - value for a in near))
-        points.append(FixedPoint(m, 0.0, value, _NAMES[sign, sign], (rate,), False, abs(sign)))
+    for zero in aligned_zeros(loss):
+        if abs(zero.m) < 1 - _SAME:
+            sign, rate = zero.kind, 0.0 - zero.curvature * (1 - zero.m**2)
+            value = float(loss.value(zero.m, 0.0))
+            points.append(FixedPoint(zero.m, 0.0, value, _NAMES[sign, sign], (rate,), False, abs(sign)))
     for end in (1.0, -1.0):
-        rate = end * float(slope(end))
-        value = float(loss.value(end, 0.0))
+        rate = end * float(aligned_slope(loss, end))
         sign = int(np.sign(rate))
+        value = float(loss.value(end, 0.0))
         points.append(FixedPoint(end, 0.0, value, _NAMES[sign, sign], (rate,), True, abs(sign)))
     return tuple(sorted(points, key=lambda point: point.value))
 

@@ -6,19 +6,15 @@ At η_1 = 1, Φ is a function of m = m_1 alone, with A = 1 + λm², B = 1 + λ, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from theory.single_index.aligned import aligned_zeros, climb
 from theory.single_index.exponent import vanishes
 from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss
 from theory.single_index.moments import hermite_coefficient
 from theory.single_index.taylor import variance_slope
 
-Floats = npt.NDArray[np.float64]
-_SCAN = 2000
 _NOISE = 1e-9
 
 
@@ -28,7 +24,7 @@ class Trap:
 
     ``slope`` Φ′(0) and ``curvature`` Φ″(0); ``trapped``: m = 0 is a strict local minimum. Then ``radius`` r* is the
     nearest maximum towards the target, and ``barrier`` Φ(r*) − Φ(0) what must be climbed to leave; both are
-    ``None`` where there is no trap, and the radius is ``None`` too where Φ rises all the way to m = 1.
+    ``None`` where there is no trap, and where Φ rises all the way to m = 1.
     """
 
     link: Link
@@ -63,18 +59,12 @@ def trap(link: Link, *, lam: float) -> Trap:
     """
     loss = PopulationLoss(link, lam=lam, eta1=1.0)
     slope, curvature = _expansion(link, lam, loss.B)
-    scale = _NOISE * max(float(loss.value(0.0, 0.0)), 1e-300)
-    trapped = abs(slope) <= scale and (curvature > scale or (abs(curvature) <= scale and _rises(loss)))
-    radius = _first_maximum(loss) if trapped else None
-    barrier = None
-    if radius is not None:
-        barrier = float(loss.value(radius, 0.0) - loss.value(0.0, 0.0))
+    scale = 0.0 if link.is_polynomial else _NOISE * float(loss.value(0.0, 0.0))
+    zeros = aligned_zeros(loss) if abs(slope) <= scale and curvature >= -scale else ()
+    trapped = any(zero.m == 0 and zero.kind < 0 for zero in zeros)
+    radius = next((zero.m for zero in zeros if zero.m > 0 and zero.kind > 0), None) if trapped else None
+    barrier = None if radius is None else climb(loss, radius)
     return Trap(link, lam, slope, curvature, float(variance_slope(link)), trapped, radius, barrier)
-
-
-def aligned_slope(loss: PopulationLoss, m: npt.ArrayLike) -> Floats:
-    """Φ′(m) for a loss that depends on m_1 alone."""
-    return loss.gradient(m, np.zeros_like(np.asarray(m, dtype=np.float64)))[0]
 
 
 def _expansion(link: Link, lam: float, B: float) -> tuple[float, float]:
@@ -89,21 +79,3 @@ def _expansion(link: Link, lam: float, B: float) -> tuple[float, float]:
 def _number(link: Link, k: int, variance: float) -> float:
     estimate = hermite_coefficient(link, k, variance=variance)
     return 0.0 if vanishes(link, k, estimate, variance=variance) else estimate.value
-
-
-def _rises(loss: PopulationLoss) -> bool:
-    """Whether Φ is larger on both sides of m = 0, where neither slope nor curvature tells."""
-    near = np.array([-0.05, -0.02, 0.02, 0.05])
-    return bool(np.all(loss.value(near, 0.0) > loss.value(0.0, 0.0)))
-
-
-def _first_maximum(loss: PopulationLoss) -> float | None:
-    from scipy.optimize import brentq
-
-    grid = np.geomspace(1e-4, 1.0, _SCAN)
-    signs = np.sign(aligned_slope(replace(loss, quick=True), grid))
-    turns = np.flatnonzero((signs[:-1] > 0) & (signs[1:] <= 0))
-    if not turns.size:
-        return None
-    i = int(turns[0])
-    return float(brentq(lambda m: float(aligned_slope(loss, m)), grid[i], grid[i + 1], xtol=1e-14))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theory.errors import InputError
+from theory.single_index.aligned import aligned_slope
 from theory.single_index.exponent import information_exponent
 from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss
@@ -18,7 +19,7 @@ from theory.single_index.moments import hermite_coefficient
 from theory.single_index.quadrature import normal_mean
 from theory.single_index.symbolic import ETA1, ETA2, LAMBDA, M1, M2, symbolic_loss
 from theory.single_index.taylor import coefficient_value, taylor_terms, variance_slope
-from theory.single_index.trap import aligned_slope, trap
+from theory.single_index.trap import trap
 
 CUBIC = Link.parse("x**3-3*x")
 coefficients = st.lists(st.integers(-3, 3), min_size=2, max_size=5).filter(lambda c: any(c[1:]))
