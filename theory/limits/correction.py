@@ -203,7 +203,8 @@ class _Series:
         for (coefficients, base), values in zip(self.parts, (limit.train, limit.population), strict=True):
             value, error = resum(coefficients, base, values, self.rate * times)
             size = np.maximum.accumulate(np.abs(value))
-            yield value, error, error <= _MOST_SPREAD * size + 1e-12 * np.abs(values)
+            finite = np.isfinite(value) & np.isfinite(error)
+            yield value, error, finite & (error <= _MOST_SPREAD * size + 1e-12 * np.abs(values))
 
 
 def _refuse(series: _Series, failed: float, at: At) -> NoReturn:

@@ -73,14 +73,16 @@ def _curves(ratios: Ratios, times: FloatArray, *, target: bool) -> Curves:
 
 def _asymptote(ratios: Ratios, times: FloatArray, *, target: bool) -> Asymptote:
     law, a, y = MarchenkoPastur(ratios.weights), ratios.a_p, 4 * ratios.per_p * times
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         if not target:
             value = min(1.0, law.ratio) / (2 * y**2)
         elif law.ratio == 1:
             value = np.exp(-y / 2) / (4 * math.sqrt(a))
         else:
             first, second = law.inverse_moments
-            value = law.atom / 2 + np.exp(-2 * y) / 2 * (second / a**2 - 2 * first / a + min(1.0, law.ratio))
+            left = np.exp(-y - math.log(a))  # e^{−y}/a, whose square would not fit for the smallest a
+            value = law.atom / 2 + (second * left**2 - 2 * first * left * np.exp(-y)) / 2
+            value = value + min(1.0, law.ratio) / 2 * np.exp(-2 * y)
     return Asymptote(value, value)
 
 

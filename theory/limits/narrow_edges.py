@@ -30,9 +30,10 @@ from theory.limits.solution import (
 def _many_data(flow: ScalarFlow, ratios: Ratios, times: FloatArray) -> Curves:
     y = 4 * ratios.per_p * times
     loss = ratios.weights * flow.loss(ratios.a_p, y)
+    error = 1e-15 * (1 + ratios.weights + np.abs(loss))
     if flow is LOGISTIC:  # the other p − n directions stay at distance 1
         loss = 0.5 + loss - ratios.weights / 2
-    return Curves(loss, loss.copy(), 1e-15 * (1 + ratios.weights) * np.ones_like(y))
+    return Curves(loss, loss.copy(), error)
 
 
 def _many_data_taylor(flow: ScalarFlow, order: int) -> tuple[Laurent, ...]:
@@ -48,7 +49,7 @@ def _many_data_taylor(flow: ScalarFlow, order: int) -> tuple[Laurent, ...]:
 def _many_data_asymptote(flow: ScalarFlow, ratios: Ratios, times: FloatArray) -> Asymptote:
     a, y = ratios.a_p, 4 * ratios.per_p * times
     if flow is LOGISTIC:
-        value = 0.5 - ratios.weights / 2 + ratios.weights * ((1 - a) / a) ** 2 / 2 * np.exp(-2 * y)
+        value = 0.5 - ratios.weights / 2 + ratios.weights / 2 * ((1 - a) * np.exp(-y - np.log(a))) ** 2
     else:
         value = ratios.weights / (2 * y**2)
     return Asymptote(value, value)

@@ -7,6 +7,11 @@ Faces {R,N,P}×p and {N,P}×p. With v one of the data vectors and P = vvᵀ, M m
 In the Krylov basis of v, M(0) is the Jacobi matrix of its Marchenko–Pastur law and v is e_1, so a few rows of it give
 the moments h_k = vᵀM^k v: L̂ = ½h_2 − h_1 + ½. The population loss moves at order m/p,
 dL/dt = −(4η/p)(h_3 − 2h_2 + h_1).
+
+What is integrated is a factor B, M = σ²p BᵀB, in B′ = −(η/m) B(MP + PM − 2P): M then stays positive, where rounding
+would give a flow of M a negative eigenvalue that runs away. B(0) is bidiagonal, √(n/p) on the diagonal and 1 above. For
+n < p it has one row less than columns, so that the atom of M at 0 is there exactly: a small eigenvalue in its place
+would grow to 1 in time, and with it a rank that M has not.
 """
 
 from __future__ import annotations
@@ -14,10 +19,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from theory.engine.laurent import Laurent
 from theory.errors import BudgetError
+from theory.limits.integration import integrate
 from theory.limits.marchenko_pastur import MarchenkoPastur
 from theory.limits.moments import weight_moment
 from theory.limits.solution import (
@@ -31,52 +36,60 @@ from theory.limits.solution import (
     M,
     P,
     Ratios,
+    refuse_where,
 )
 
 _ROWS = (16, 24)
 _TOLERANCES = (1e-9, 1e-11)
 _MOST_RATE_TIMES = 1e5
+_REACH = 0.01
 
 
 def _solve(ratios: Ratios, times: FloatArray, *, target: bool, rows: int, tolerance: float) -> tuple[FloatArray, ...]:
     """Train loss, and the population loss's change divided by m/p."""
     pull = 2.0 if target else 0.0
-    diagonal, off_diagonal = MarchenkoPastur(ratios.weights).jacobi(rows)
-    start = ratios.a_p * (np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1))
+    a, root = ratios.a_p, math.sqrt(ratios.weights)
+    start = np.eye(rows - 1 if ratios.weights < 1 else rows, rows) * root
+    start += np.eye(start.shape[0], rows, 1)
 
-    def slope(_: float, state: FloatArray) -> FloatArray:
-        matrix = state[:-1].reshape(rows, rows)
-        column = matrix[0]
-        change = -2 * np.outer(column, column)
-        row = pull * column - matrix @ column  # e_1ᵀ(2M − M²)
-        change[0] += row
-        change[:, 0] += row
-        h1, h2, h3 = column[0], column @ column, column @ matrix @ column
+    def slope(state: FloatArray) -> FloatArray:
+        factor = state[:-1].reshape(start.shape)
+        first = factor[:, 0]
+        column = a * (first @ factor)  # M e_1
+        image = factor @ column
+        change = np.outer(-first, column)
+        change[:, 0] += pull * first - image
+        h1, h2, h3 = column[0], column @ column, a * (image @ image)
         drop = -4 * (h3 - pull * h2 + (h1 if target else 0.0))
         return np.append(change.ravel(), drop)
 
     T = ratios.per_m * times
-    fastest = ratios.a_p * MarchenkoPastur(ratios.weights).upper_edge
-    if T[-1] * max(fastest, fastest**2) > _MOST_RATE_TIMES:
+    fastest = a * MarchenkoPastur(ratios.weights).upper_edge
+    steps = float(T[-1]) * max(fastest, fastest**2, 1.0 if target else 0.0)
+    if steps > _MOST_RATE_TIMES:
         raise BudgetError(
             "small-data limit",
-            estimate=f"about {T[-1] * max(fastest, fastest**2):.0e} steps of the hierarchy",
+            estimate=f"about {steps:.0e} steps of the hierarchy",
             limit=f"{_MOST_RATE_TIMES:.0e}",
             remedy="ask for earlier times",
         )
-    run = solve_ivp(
+    smallest = np.full(start.size + 1, tolerance * 1e-3 * min(1.0, root))
+    smallest[-1] = tolerance * 1e-3 * min(1.0, a * root**2)  # the population loss starts to move at rate h_1
+    found = integrate(
         slope,
-        (0.0, max(float(T[-1]), 1e-300)),
         np.append(start.ravel(), 0.0),
+        T,
+        face="R,N,P|p" if target else "N,P|p",
+        times=times,
         method="DOP853",
-        t_eval=T,
         rtol=tolerance,
-        atol=tolerance * 1e-3,
+        atol=smallest,
     )
-    columns, change = run.y[:rows], run.y[-1]
+    factors = found[:-1].reshape(*start.shape, -1)
+    columns = a * np.einsum("kt,kjt->jt", factors[:, 0], factors)
     if target:
         columns = columns - np.eye(rows, 1)
-    return np.einsum("ij,ij->j", columns, columns) / 2, change
+    return np.einsum("ij,ij->j", columns, columns) / 2, found[-1]
 
 
 def _curves(ratios: Ratios, times: FloatArray, *, target: bool) -> Curves:
@@ -84,8 +97,16 @@ def _curves(ratios: Ratios, times: FloatArray, *, target: bool) -> Curves:
         _solve(ratios, times, target=target, rows=rows, tolerance=tolerance)
         for rows, tolerance in zip(_ROWS, _TOLERANCES, strict=True)
     )
-    population = _start(ratios, target=target) + ratios.data * fine[1]
-    error = np.maximum(np.abs(fine[0] - rough[0]), ratios.data * np.abs(fine[1] - rough[1])) + 1e-15
+    start = _start(ratios, target=target)
+    population = start + ratios.data * fine[1]
+    error = np.maximum(np.abs(fine[0] - rough[0]), ratios.data * np.abs(fine[1] - rough[1]))
+    error += 1e-15 * (start + (1 if target else 0))
+    refuse_where(
+        error > _REACH * np.maximum(fine[0], np.abs(population)),
+        "R,N,P|p" if target else "N,P|p",
+        times,
+        "after which two resolutions differ",
+    )
     return Curves(fine[0], population, error)
 
 

@@ -80,7 +80,8 @@ class Formula:
 class LimitSolution:
     """The leading-order losses on one face of the prism. [P] §4.
 
-    ``face`` is the vertex set. ``curves(ratios, times)`` evaluates both losses on an increasing grid,
+    ``face`` is the vertex set. ``evaluate(ratios, times)`` gives both losses on an increasing grid (``curves`` is the
+    same, checked),
     ``taylor(loss, order)`` gives the exact leading coefficients Y_0 … Y_order of the loss (constant ½ left out) as
     Laurent polynomials in p, n, m, sigma2, and ``asymptote(ratios, times)`` the leading form at large times, the final
     value and the ½ included.
@@ -90,7 +91,7 @@ class LimitSolution:
     kind: Kind
     method: str
     formula: Formula
-    curves: Callable[[Ratios, FloatArray], Curves]
+    evaluate: Callable[[Ratios, FloatArray], Curves]
     taylor: Callable[[Loss, int], tuple[Laurent, ...]]
     asymptote: Callable[[Ratios, FloatArray], Asymptote]
 
@@ -98,6 +99,34 @@ class LimitSolution:
     def has_target(self) -> bool:
         """Whether R is among the vertices, so that the losses start with the constant ½."""
         return "R" in self.face
+
+    def curves(self, ratios: Ratios, times: FloatArray) -> Curves:
+        """Both losses on an increasing grid, one finite value for each time.
+
+        Raises ``ReachError`` where float64 or the solver gives none.
+        """
+        with np.errstate(over="ignore"):
+            scaled = np.maximum(ratios.per_p, ratios.per_m) * times
+        refuse_where(~np.isfinite(4 * scaled), self.face, times, "after which ηt leaves float64")
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            found = self.evaluate(ratios, times)
+        if any(values.shape != times.shape for values in found):
+            raise AssertionError(f"limit {self.face}: the losses do not match the times")
+        finite = np.all(np.isfinite(found), axis=0)
+        refuse_where(~finite, self.face, times, "after which it leaves float64")
+        return found
+
+
+def refuse_where(beyond: npt.NDArray[np.bool_], face: str, times: FloatArray, why: str) -> None:
+    """Refuse a grid with times that cannot be answered, and say which could."""
+    if np.any(beyond):
+        reached = times[: int(np.argmax(beyond))]
+        raise ReachError(
+            f"limit {face}",
+            given=float(times[int(np.argmax(beyond))]),
+            reach=f"t = {float(reached[-1]):g} among these, {why}" if reached.size else f"none of these times, {why}",
+            remedy="ask for earlier times",
+        )
 
 
 def check_exponent(exponent: FloatArray, face: str, times: FloatArray) -> None:
