@@ -56,7 +56,8 @@ def _integral(flow: ScalarFlow, ratios: Ratios, times: FloatArray) -> Curves:
     def train(x: FloatArray) -> FloatArray:
         return x / law.ratio * population(x)
 
-    (a, a_error), (b, b_error) = law.expectation(train), law.expectation(population)
+    scale = float(y[-1]) * max(1.0, ratios.a_n)
+    (a, a_error), (b, b_error) = law.expectation(train, scale=scale), law.expectation(population, scale=scale)
     return Curves(flow.offset + a, flow.offset + b, np.maximum(a_error, b_error))
 
 
@@ -65,7 +66,14 @@ def _many_data(flow: ScalarFlow, ratios: Ratios, times: FloatArray) -> Curves:
     if flow.grows:
         check_exponent(y, f"{flow.triangle}|m", times)
     loss = flow.offset + flow.loss(ratios.a_n, y)
-    return Curves(loss, loss.copy(), 1e-15 * np.abs(loss))
+    return Curves(loss, loss.copy(), 4e-16 * np.abs(loss) + _rounding(flow, ratios.a_n, y))
+
+
+def _rounding(flow: ScalarFlow, a: float, y: FloatArray) -> FloatArray:
+    """What the last digits of a and y do to the loss."""
+    loss = flow.loss(a, y)
+    inputs = np.abs(flow.loss(a * (1 + 4e-16), y) - loss) + np.abs(flow.loss(a, y * (1 + 4e-16)) - loss)
+    return np.asarray(inputs + 4e-16 * np.abs(loss) + np.finfo(float).tiny)
 
 
 def _few_data(flow: ScalarFlow, ratios: Ratios, times: FloatArray) -> Curves:
@@ -74,13 +82,14 @@ def _few_data(flow: ScalarFlow, ratios: Ratios, times: FloatArray) -> Curves:
         check_exponent(y, f"{flow.triangle}|p", times)
     train, start = flow.loss(ratios.a_n, y), flow.loss(ratios.a_n, np.array(0.0))
     population = start + ratios.data * (train - start)
-    return Curves(flow.offset + train, flow.offset + population, 1e-15 * (1 + np.abs(train)))
+    error = 4e-16 * (flow.offset + np.abs(start) + np.abs(train)) + _rounding(flow, ratios.a_n, y)
+    return Curves(flow.offset + train, flow.offset + population, np.maximum(1.0, ratios.data) * error)
 
 
 def _scale(flow: ScalarFlow, a: float, y: FloatArray) -> FloatArray:
     """Where the flow at one rate goes: the leading form of its loss at large y."""
     if flow is LOGISTIC:
-        return np.asarray(((1 - a) / a) ** 2 / 2 * np.exp(-2 * y))
+        return np.asarray(((1 - a) * np.exp(-y - math.log(a))) ** 2 / 2)
     return 1 / (2 * y**2) if flow is RATIONAL else flow.loss(a, y)
 
 
@@ -104,17 +113,28 @@ def _integral_asymptote(flow: ScalarFlow, ratios: Ratios, times: FloatArray) -> 
         population = -a * law.upper_edge_density * math.gamma(1.5) * y**-1.5 * np.exp(edge * y)
         return Asymptote(0.5 + edge / r * population, 0.5 + population)
     if r == 1:  # the hard edge, where the density is 1/(π √x)
-        train, population = (
-            quad(lambda u, k=k: u ** (k - 0.5) * float(flow.loss(a, np.array(u))), 0, np.inf)[0] / math.pi
-            for k in (1, 0)
-        )
-        return Asymptote(train * y**-1.5, population * y**-0.5)
+        first, zeroth = (_hard_edge(flow, a, k) / math.pi for k in (1, 0))
+        return Asymptote(first * y**-1.5, zeroth * y**-0.5)
     if flow is RATIONAL:
         first, second = law.inverse_moments
         return Asymptote(first / (2 * r * y**2), rest + second / (2 * y**2))
     edge = law.lower_edge
-    decay = ((1 - a) / a) ** 2 / 2 * law.lower_edge_density * math.gamma(1.5) * (2 * y) ** -1.5 * np.exp(-2 * edge * y)
+    decay = _scale(flow, a, edge * y) * law.lower_edge_density * math.gamma(1.5) * (2 * y) ** -1.5
     return Asymptote(edge / r * decay, rest + decay)
+
+
+def _hard_edge(flow: ScalarFlow, a: float, k: int) -> float:
+    """∫_0^∞ u^{k−1/2} loss(a, u) du, for the logistic flow in u = e^w."""
+    if flow is RATIONAL:
+        return float(math.pi / 4 * a ** (1.5 - k))
+
+    def integrand(w: float) -> float:
+        return math.exp((k + 0.5) * w) * float(flow.loss(a, np.array(math.exp(w))))
+
+    turn = math.log(max(1 / (1 + a), math.log1p(1 / a)))
+    first, last = turn - 60, math.log(math.log1p(1 / a) + 40)
+    halves = (quad(integrand, *ends, epsabs=0, epsrel=1e-10, limit=400)[0] for ends in ((first, turn), (turn, last)))
+    return float(sum(halves))
 
 
 _MU = {

@@ -5,6 +5,8 @@ moment of S under σ²p exp(−2(η/pm)(A s + B)) dMP_S. Since g_1 = g_0 ⟨s⟩
 tilted by e^{λx}, s = px, two numbers suffice and nothing overflows: in T = ηt/m,
 
     g_0′ = 4⟨x⟩ g_0 (1 − g_0),  λ′ = 2(2 − g_0)        without the target  g_0′ = −4⟨x⟩ g_0²,  λ′ = −2g_0.
+
+The logarithm of g_0 is integrated, so that the smallest start is as accurate as any.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from theory.engine.laurent import Laurent
+from theory.limits.integration import integrate
 from theory.limits.marchenko_pastur import MarchenkoPastur
 from theory.limits.moments import data_moment
 from theory.limits.solution import (
@@ -32,32 +34,42 @@ from theory.limits.solution import (
     Ratios,
 )
 
-_NODES = (256, 384)
+_NODES = (12, 16)
 _TOLERANCES = (1e-10, 1e-12)
 
 
 def _solve(ratios: Ratios, times: FloatArray, *, target: bool, nodes: int, tolerance: float) -> tuple[FloatArray, ...]:
     """g_0 and ⟨x⟩ at the times."""
-    x, w = MarchenkoPastur(ratios.data).gauss(nodes)
+    law, T = MarchenkoPastur(ratios.data), ratios.per_m * times
+    steepest = 2 * float(T[-1]) * max(2.0, ratios.a_p)  # |λ| stays below
+    x, below, w = law.rule(scale=steepest, nodes=nodes)
+    bottom, top = float(x.min()), law.upper_edge
 
     def mean(tilt: float) -> float:
-        exponent = tilt * x
-        tilted = w * np.exp(exponent - exponent.max())
+        if tilt > 0:
+            tilted = w * np.exp(-tilt * below)
+            return top - float(tilted @ below / tilted.sum())
+        tilted = w * np.exp(tilt * (x - bottom))
         return float(tilted @ x / tilted.sum())
 
-    def slope(_: float, state: FloatArray) -> list[float]:
-        g, tilt = state
+    def slope(state: FloatArray) -> FloatArray:
+        log_g, tilt = state
+        g = math.exp(log_g)
         if target:
-            return [4 * mean(tilt) * g * (1 - g), 2 * (2 - g)]
-        return [-4 * mean(tilt) * g**2, -2 * g]
+            return np.array([-4 * mean(tilt) * math.expm1(log_g), 2 * (2 - g)])
+        return np.array([-4 * mean(tilt) * g, -2 * g])
 
-    T = ratios.per_m * times
-    end = max(float(T[-1]), 1e-12)  # at no time at all the solver would search for a first step for ever
-    run = solve_ivp(
-        slope, (0.0, end), [ratios.a_p, 0.0], method="LSODA", t_eval=T, rtol=tolerance, atol=tolerance * 1e-4
+    log_g, tilts = integrate(
+        slope,
+        np.array([math.log(ratios.a_p), 0.0]),
+        T,
+        face="R,P|m,p" if target else "P|m,p",
+        times=times,
+        method="LSODA",
+        rtol=tolerance,
+        atol=tolerance * 1e-4,
     )
-    g, tilts = run.y
-    return g, np.array([mean(tilt) for tilt in tilts])
+    return np.exp(log_g), np.array([mean(tilt) for tilt in tilts])
 
 
 def _losses(ratios: Ratios, g: FloatArray, x: FloatArray, *, target: bool) -> tuple[FloatArray, FloatArray]:
@@ -71,7 +83,9 @@ def _curves(ratios: Ratios, times: FloatArray, *, target: bool) -> Curves:
         _losses(ratios, *_solve(ratios, times, target=target, nodes=k, tolerance=tolerance), target=target)
         for k, tolerance in zip(_NODES, _TOLERANCES, strict=True)
     )
-    error = np.maximum(np.abs(fine[0] - rough[0]), np.abs(fine[1] - rough[1])) + 1e-15
+    error = np.maximum(np.abs(fine[0] - rough[0]), np.abs(fine[1] - rough[1]))
+    digits = 1e-15 * (1 + abs(math.log(ratios.a_p)))  # of e to the logarithm of g_0
+    error += digits * np.maximum(np.abs(fine[0]), np.abs(fine[1])) + (1e-15 if target else 0.0)
     return Curves(fine[0], fine[1], error)
 
 

@@ -26,7 +26,8 @@ def rational(start: float | FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _logistic_loss(start: float, y: FloatArray) -> FloatArray:
-    decay = np.exp(-np.minimum(y, LARGEST_EXPONENT))  # at an eigenvalue 0 nothing moves, and 0/0 must not arise
+    held = np.minimum(y, LARGEST_EXPONENT)
+    decay = np.exp(-np.where(start == 0, held, y))  # at an eigenvalue 0 nothing moves, and 0/0 must not arise
     return np.asarray(((1 - start) * decay / (decay + start * -np.expm1(-y))) ** 2 / 2, dtype=float)
 
 
