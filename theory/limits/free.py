@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from theory.engine.laurent import Laurent
 from theory.errors import BudgetError, InputError, ReachError
 from theory.limits.exact import exact_coefficients
 from theory.limits.free_product import FreeProduct, Letter
+from theory.limits.integration import integrate_as_far
 from theory.limits.marchenko_pastur import MarchenkoPastur
 from theory.limits.solution import Asymptote, Curves, FloatArray, Formula, Kind, LimitSolution, Loss, Ratios
 
@@ -31,6 +31,9 @@ LARGEST_DEGREE = 16
 _ACCURACY = 1e-3
 _REACH = 0.05
 _TOLERANCE = 1e-7
+_FINER = 1e-2
+_BACK = 3
+"""The extrapolation takes the truncations of so many degrees before the last one; the lowest is integrated twice."""
 _SECONDS_ALLOWED = 600.0
 _MOST_CONTRACTION = 0.85
 _MOST_RELAXATIONS = 300.0
@@ -59,8 +62,12 @@ def estimated_bytes(degree: int) -> int:
     return 30 * 8 * (4 << degree)
 
 
-def truncate(ratios: Ratios, times: FloatArray, *, target: bool, degree: int) -> Truncation:
+def truncate(
+    ratios: Ratios, times: FloatArray, *, target: bool, degree: int, tolerance: float = _TOLERANCE
+) -> Truncation:
     """Galerkin's approximation of both losses by words of total degree up to ``degree``.
+
+    M is integrated in units of ‖M(0)‖, to the relative ``tolerance``.
 
     >>> flow = truncate(Ratios(1.0, 1.0, 1.0, 1.0, 1.0, 1.0), np.array([0.0, 0.1]), target=False, degree=5)
     >>> flow.population.round(4).tolist()
@@ -71,27 +78,30 @@ def truncate(ratios: Ratios, times: FloatArray, *, target: bool, degree: int) ->
     _check_degree(degree)
     _check_times(ratios, times, target=target)
     algebra = FreeProduct.of(
-        Letter.marchenko_pastur(ratios.weights, ratios.a_p, degree + 1),
+        Letter.marchenko_pastur(ratios.weights, 1.0, degree + 1),
         Letter.marchenko_pastur(ratios.data, 1.0, degree + 1),
         degree,
     )
     T = ratios.per_m * times  # with S in units of p
+    start = algebra.letter()
+    norm = float(np.linalg.norm(start))
+    unit = ratios.a_p * norm
+    elements = integrate_as_far(
+        lambda x: _slope(algebra, x, unit=unit, target=target),
+        start / norm,
+        T,
+        method="RK45",
+        rtol=tolerance,
+        atol=tolerance * 1e-2,
+    )
+    train, population = np.empty((2, T.size))
     with np.errstate(all="ignore"):
-        run = solve_ivp(
-            lambda _, x: _slope(algebra, x, target=target),
-            (0.0, max(float(T[-1]), 1e-300)),
-            algebra.letter(),
-            t_eval=T,
-            rtol=_TOLERANCE,
-            atol=_TOLERANCE * 1e-2,
-        )
-    train, population = np.full((2, T.size), np.nan)
-    for i, element in enumerate(np.transpose(run.y)):
-        distance = -element if target else element
-        if target:
-            distance[1] += 1
-        train[i] = distance @ algebra.times_second(distance, degree) / (2 * ratios.data)
-        population[i] = distance @ distance / 2
+        for i, element in enumerate(elements.T):
+            distance = unit * (-element if target else element)
+            if target:
+                distance[1] += 1
+            train[i] = distance @ algebra.times_second(distance, degree) / (2 * ratios.data)
+            population[i] = distance @ distance / 2
     return Truncation(degree, train, population)
 
 
@@ -123,11 +133,12 @@ def _check_times(ratios: Ratios, times: FloatArray, *, target: bool) -> None:
         )
 
 
-def _slope(algebra: FreeProduct, x: FloatArray, *, target: bool) -> FloatArray:
+def _slope(algebra: FreeProduct, x: FloatArray, *, unit: float, target: bool) -> FloatArray:
+    """Of M in units of ``unit``."""
     degree = algebra.degree
     square = algebra.product(x, x, degree + 1)
     once = algebra.times_second(x, degree + 1)
-    half = algebra.times_second(square, degree) + algebra.product(x, once, degree)
+    half = unit * (algebra.times_second(square, degree) + algebra.product(x, once, degree))
     if target:
         half -= 2 * once[: x.size]
     return -(half + algebra.adjoint(half))
@@ -155,7 +166,8 @@ def extrapolate(
     """Both losses from truncations of growing degree, extrapolated as geometric sequences (Aitken).
 
     Without ``degree`` the sequence ends where both losses are good to 1e−3 at every time, or at degree 11; with it,
-    there. The error estimate is the larger of the extrapolated part and the last change of the extrapolated value.
+    there. The error estimate is the larger of the extrapolated part and the last change of the extrapolated value, and
+    what a finer integration changes, which no comparison of degrees shows.
     """
     last = DEFAULT_DEGREE if degree is None else degree
     _check_degree(last)
@@ -174,7 +186,15 @@ def extrapolate(
         )  # NaN compares false
         if degree is None and settled:
             break
-    return Extrapolated(runs[-1].degree, train, population, train_error, population_error)
+    rough = runs[-1 - _BACK]
+    fine = truncate(ratios, times, target=target, degree=rough.degree, tolerance=_TOLERANCE * _FINER)
+    return Extrapolated(
+        runs[-1].degree,
+        train,
+        population,
+        train_error + 2 * np.abs(fine.train - rough.train),
+        population_error + 2 * np.abs(fine.population - rough.population),
+    )
 
 
 def _aitken(sequence: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -205,8 +225,10 @@ def algebra_curves(
     """
     found = extrapolate(ratios, times, target=target, degree=degree, progress=progress)
     error = np.maximum(found.train_error, found.population_error)
-    certain = (found.train_error <= _REACH * np.abs(found.train)) & (
-        found.population_error <= _REACH * np.abs(found.population)
+    certain = (
+        np.isfinite(error)
+        & (found.train_error <= _REACH * np.abs(found.train))
+        & (found.population_error <= _REACH * np.abs(found.population))
     )
     if not np.all(certain):
         good = times[: int(np.argmin(certain))]
