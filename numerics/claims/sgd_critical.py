@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.sgd.law_error import power_of_d
 from numerics.sgd.simulate import Simulation, simulate_sgd
-from numerics.sgd.universality import power_of_d, sup_distance
+from numerics.sgd.universality import sup_distance
 from theory.effective.ode import effective_ode
 from theory.effective.tasks import committee
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.sgd.universality import EXPECTED_SLOPE, LawError, universality
+from numerics.sgd.law_error import EXPECTED_SLOPE, LawError
+from numerics.sgd.universality import universality
 from theory.effective.expectations import GAUSSIAN
 from theory.effective.task import Task
 from theory.effective.tasks import committee, logistic, single_index, xor

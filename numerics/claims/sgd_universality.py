@@ -6,11 +6,12 @@ import numpy as np
 
 from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
 from numerics.claims.sgd_ode import distance_plot, slope_quantity
+from numerics.sgd.law_error import LawError
 from numerics.sgd.simulate import simulate_sgd
-from numerics.sgd.universality import LawError, power_of_d, sup_distance, universality
+from numerics.sgd.universality import sup_distance, universality
 from theory.effective.expectations import GAUSSIAN
 from theory.effective.laws import law
-from theory.effective.ode import effective_ode
+from theory.effective.ode import EffectiveODE, effective_ode
 from theory.effective.state import start_state
 from theory.effective.task import Task
 from theory.effective.tasks import committee, logistic, single_index, xor
@@ -116,6 +117,8 @@ def _aligned(conditions: Conditions) -> Evidence:
             from_own.append(sup_distance(run, own.values))
             from_gaussian.append(sup_distance(run, gaussian.values))
         mean, bars = run.mean[:, column], run.stderr[:, column]
+        error_from_own = _error(name, dims, from_own, own)
+        error_from_gaussian = _error(name, dims, from_gaussian, gaussian)
         quantities += [
             Quantity(
                 name=f"{_ALIGNED_STATISTIC} at time {_ALIGNED_TIME:g}, d = {dims[-1]}, {name} inputs",
@@ -127,11 +130,11 @@ def _aligned(conditions: Conditions) -> Evidence:
                 rival_name="the Gaussian ODE",
                 allowance=4.0 / dims[-1],
             ),
-            slope_quantity(f"own ODE, {name} inputs", _error(name, dims, from_own), stderr_bound=0.06),
-            _departure(name, dims, from_gaussian),
+            slope_quantity(f"own ODE, {name} inputs", error_from_own, stderr_bound=0.06),
+            _departure(name, error_from_gaussian),
         ]
-        distances[f"{name}: own ODE"] = (dims, _error(name, dims, from_own))
-        distances[f"{name}: Gaussian ODE"] = (dims, _error(name, dims, from_gaussian))
+        distances[f"{name}: own ODE"] = (dims, error_from_own)
+        distances[f"{name}: Gaussian ODE"] = (dims, error_from_gaussian)
         curves.append(Curve(name, own.times, own.values[:, column].tolist()))
         curves.append(Curve(name, run.times, mean.tolist(), bars.tolist(), "points"))
     alt = "From an aligned start each law's simulation lies on the law's own curve, away from the Gaussian one."
@@ -144,14 +147,11 @@ def _aligned(conditions: Conditions) -> Evidence:
     )
 
 
-def _error(name: str, dims: tuple[int, ...], distances: list[np.ndarray]) -> LawError:
-    means = [float(distance.mean()) for distance in distances]
-    bars = [float(distance.std(ddof=1) / np.sqrt(len(distance))) for distance in distances]
-    return LawError(name, tuple(means), tuple(bars), *power_of_d(dims, means, bars))
+def _error(name: str, dims: tuple[int, ...], distances: list[np.ndarray], ode: EffectiveODE) -> LawError:
+    return LawError.of(name, dims, distances, [float(ode.error.max())] * len(dims))
 
 
-def _departure(name: str, dims: tuple[int, ...], distances: list[np.ndarray]) -> Quantity:
-    error = _error(name, dims, distances)
+def _departure(name: str, error: LawError) -> Quantity:
     return Quantity(
         name=f"power of d in sup |simulation − Gaussian ODE|, {name} inputs",
         predicted=0.0,

@@ -97,10 +97,11 @@ def universality_figure(verdict: Universality) -> Figure:
             law.stderr,
             fmt=MARKERS[place % len(MARKERS)] + "-",
             color=colour,
-            label=f"{law.law}: {law.slope:.2f} ± {law.slope_stderr:.2f}, {law.approach}",
+            label=f"{law.law}: {law.power(digits=2)}, {law.approach}",
         )
     dims = np.array(verdict.dims, dtype=float)
-    top = max(law.sup_error[0] for law in verdict.laws)
+    # A distance of 0 has no place on a logarithmic axis.
+    top = max(law.sup_error[0] for law in verdict.laws) or np.finfo(float).tiny
     axes.plot(dims, 1.3 * top * (dims / dims[0]) ** -0.5, "--", color="0.5", label="power −1/2")
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -12,8 +12,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.claims.ledger import STANDARD_ERRORS, Quantity
 from numerics.replicas import Progress
+from numerics.sgd.law_error import RULE, Approach, LawError
 from numerics.sgd.run import step_marks
 from numerics.sgd.simulate import Simulation, choice, simulate_sgd
 from numerics.sgd.vectors import Spread
@@ -29,61 +29,10 @@ Array = NDArray[np.float64]
 Reference = Literal["universal", "own"]
 """The ODE compared with: that of Gaussian inputs, or the law's own, which differs where a start is localised."""
 
-Approach = Literal["converges", "stays away", "undecided"]
-"""What the distances of one law say: they fall like d^{−1/2}, they do not, or they cannot tell."""
 Verdict = Literal["universal", "not universal", "undecided"]
 
-EXPECTED_SLOPE = -0.5
-RIVAL_SLOPE = 0.0
-"""The power of d where the limit is another ODE: the distance stays."""
-SLOPE_ALLOWANCE = 0.1
-"""How far finite dimensions may move the fitted power from its prediction, beyond four standard errors."""
-
-_ALLOWED = f"within {SLOPE_ALLOWANCE:g} and {STANDARD_ERRORS:g} standard errors"
-RULE = (
-    f"rule: a law converges where its power of d is −1/2 {_ALLOWED}, and 0 (a distance that stays) is not;\n"
-    "      it stays away where −1/2 is refused from above; where both fit, more dims or replicas are needed"
-)
-
-
-@dataclass(frozen=True)
-class LawError:
-    """For one law: the mean over replicas of sup over times and statistics of |simulation − ODE|, one per dimension.
-
-    ``slope`` is the power of d, fitted by least squares weighted with the standard errors.
-    """
-
-    law: str
-    sup_error: tuple[float, ...]
-    stderr: tuple[float, ...]
-    slope: float
-    slope_stderr: float
-
-    @property
-    def approach(self) -> Approach:
-        """Whether the distance falls like d^{−1/2}, as it does where the ODE is the limit; see ``RULE``.
-
-        A fit that would also accept the power 0 says nothing, as a claim that would accept its rival.
-
-        >>> LawError("uniform", (0.2, 0.1), (0.01, 0.01), -0.5, 0.02).approach
-        'converges'
-        >>> LawError("uniform", (0.2, 0.1), (0.2, 0.2), -0.5, 0.2).approach
-        'undecided'
-        """
-        power = Quantity(
-            name=f"power of d, {self.law} inputs",
-            predicted=EXPECTED_SLOPE,
-            measured=self.slope,
-            stderr=self.slope_stderr,
-            stderr_bound=math.inf,
-            rival=RIVAL_SLOPE,
-            rival_name="the distance stays",
-            allowance=SLOPE_ALLOWANCE,
-        )
-        if power.verdict == "holds":
-            return "converges"
-        # A power far below −1/2 is no distance that stays: the dimensions are too small for the limit to be seen.
-        return "stays away" if power.verdict == "fails" and self.slope > EXPECTED_SLOPE else "undecided"
+_SHOWN = 1e-3  # smaller distances are printed as powers of ten
+_ROUNDINGS = 4  # in units of the last place of a statistic of order one, for the root of the number of steps
 
 
 @dataclass(frozen=True)
@@ -106,13 +55,16 @@ class Universality:
         return "undecided" if "undecided" in approaches else "universal"
 
     def to_json(self) -> dict[str, object]:
-        """``{LAW: {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}}``; lists go along "dims"."""
+        """``{LAW: {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}}``; lists go along "dims".
+
+        A slope is null where a distance is within the ODE's own error: it has no power of d.
+        """
         return {
             law.law: {
                 "sup_error": list(law.sup_error),
                 "stderr": list(law.stderr),
-                "slope": law.slope,
-                "slope_stderr": law.slope_stderr,
+                "slope": law.slope if law.has_power else None,
+                "slope_stderr": law.slope_stderr if law.has_power else None,
                 "dims": list(self.dims),
                 "verdict": law.approach,
             }
@@ -124,8 +76,8 @@ class Universality:
         which = "the Gaussian ODE" if self.reference == "universal" else "the law's own ODE"
         rows = [["law", *(f"d = {d}" for d in self.dims), "power of d", ""]]
         for law in self.laws:
-            cells = [f"{error:.4f} ± {bar:.4f}" for error, bar in zip(law.sup_error, law.stderr, strict=True)]
-            rows.append([law.law, *cells, f"{law.slope:.3f} ± {law.slope_stderr:.3f}", law.approach])
+            cells = [_cell(error, bar) for error, bar in zip(law.sup_error, law.stderr, strict=True)]
+            rows.append([law.law, *cells, law.power(), law.approach])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         head = f"{self.task}: sup |simulation − {which}|, {self.replicas} replicas; the limit predicts the power −1/2"
@@ -135,6 +87,8 @@ class Universality:
         names = {kind: ", ".join(law.law for law in self.laws if law.approach == kind) for kind in get_args(Approach)}
         away, open_ = names["stays away"], names["undecided"]
         if self.verdict == "undecided":
+            if not any(law.has_power for law in self.laws if law.approach == "undecided"):
+                return f"undecided: distances are within the ODE's own error, nothing is left to tell ({open_})"
             return f"undecided: more dims or replicas ({open_})"
         left = f"; undecided: {open_}" if open_ else ""
         if self.reference == "own":
@@ -182,7 +136,7 @@ def universality(
     results, warnings = [], list(curves[0].warnings)
     total = len(laws) * len(dims) * replicas * len(grid)
     for place, (law, curve) in enumerate(zip(laws, curves, strict=True)):
-        errors, bars = [], []
+        distances, floors = [], []
         for step, d in enumerate(dims):
             run = simulate_sgd(
                 task,
@@ -206,11 +160,11 @@ def universality(
                     reach=f"{run.replicas - run.diverged} of {run.replicas} replicas: the others diverged",
                     remedy="lower --delta, raise the smallest dimension, or stop at an earlier time",
                 )
-            distance = sup_distance(run, curve.at(run.realised_times))
-            errors.append(float(distance.mean()))
-            bars.append(float(distance.std(ddof=1) / np.sqrt(replicas)))
-        slope, bar = power_of_d(dims, errors, bars)
-        results.append(LawError(law.name, tuple(errors), tuple(bars), slope, bar))
+            values, error = curve.at(run.realised_times)
+            distances.append(sup_distance(run, values))
+            rounding = np.finfo(float).eps * max(1.0, float(np.abs(values).max())) * math.sqrt(run.steps[-1])
+            floors.append(error + _ROUNDINGS * rounding)
+        results.append(LawError.of(law.name, dims, distances, floors))
     return Universality(task.name, reference, tuple(dims), replicas, tuple(results), tuple(warnings))
 
 
@@ -220,17 +174,8 @@ def sup_distance(run: Simulation, curve: Array) -> Array:
     return distance
 
 
-def power_of_d(dims: Sequence[int], errors: Sequence[float], bars: Sequence[float]) -> tuple[float, float]:
-    """The power of d in ``errors``, by weighted least squares on logarithms, and its standard error.
-
-    >>> power_of_d([100, 400, 1600], [0.2, 0.1, 0.05], [0.01, 0.005, 0.0025])[0]
-    -0.5
-    """
-    x, y = np.log(np.asarray(dims, dtype=float)), np.log(np.asarray(errors))
-    weight = (np.asarray(errors) / np.maximum(np.asarray(bars), 1e-300)) ** 2
-    centre = float(weight @ x / weight.sum())
-    spread = float(weight @ (x - centre) ** 2)
-    return round(float(weight @ ((x - centre) * y)) / spread, 12), float(1 / np.sqrt(spread))
+def _cell(error: float, bar: float) -> str:
+    return f"{error:.4f} ± {bar:.4f}" if error >= _SHOWN else f"{error:.1e} ± {bar:.1e}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,23 +184,24 @@ class _Curve:
 
     times: Array
     values: Array
+    error: Array
     warnings: tuple[str, ...]
 
-    def at(self, times: Array) -> Array:
-        rows = np.searchsorted(self.times, times - 1e-9)
-        found: Array = self.values[rows]
-        return found
+    def at(self, times: Array) -> tuple[Array, float]:
+        """The statistics at some of the times, and the largest estimated error of any there."""
+        rows = np.searchsorted(self.times, times)
+        return self.values[rows], float(self.error[rows].max())
 
 
 def _curves(task: Task, start: State, laws: Sequence[Law], marks: dict[int, tuple[int, ...]]) -> list[_Curve]:
-    realised = np.unique(np.round([n * task.step / d for d, steps in marks.items() for n in steps], 12))
+    realised = np.unique([step * task.step / d for d, steps in marks.items() for step in steps])
     solved: dict[str, _Curve] = {}
     for law in laws:
         # Where nothing is localised, one law's ODE is every law's.
         key = law.name if start.localised else "any"
         if key not in solved:
             ode = effective_ode(task, realised, start=start, laws=law)
-            solved[key] = _Curve(np.array(ode.times), ode.values, ode.warnings)
+            solved[key] = _Curve(np.array(ode.times), ode.values, ode.error, ode.warnings)
     return [solved[law.name if start.localised else "any"] for law in laws]
 
 
