@@ -36,6 +36,7 @@ from theory.limits.solution import (
 
 _NODES = (12, 16)
 _TOLERANCES = (1e-10, 1e-12)
+_LARGEST = 700.0
 
 
 def _solve(ratios: Ratios, times: FloatArray, *, target: bool, nodes: int, tolerance: float) -> tuple[FloatArray, ...]:
@@ -53,7 +54,7 @@ def _solve(ratios: Ratios, times: FloatArray, *, target: bool, nodes: int, toler
         return float(tilted @ x / tilted.sum())
 
     def slope(state: FloatArray) -> FloatArray:
-        log_g, tilt = state
+        log_g, tilt = min(state[0], _LARGEST), state[1]  # which a step of the solver's may try to exceed
         g = math.exp(log_g)
         if target:
             return np.array([-4 * mean(tilt) * math.expm1(log_g), 2 * (2 - g)])
