@@ -17,6 +17,7 @@ import numpy as np
 from numerics.provenance import environment
 from numerics.seeds import replica_seed
 from numerics.threads import one_thread
+from theory.checks import whole
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -227,11 +228,8 @@ def _run(experiment: Experiment, found: Mapping[int, Outcome], replicas: int, wa
 
 def check_counts(*, replicas: int, workers: int = 1, dask: str | None = None) -> None:
     """Raise ``InputError`` for a number of replicas or workers that is none, or workers beside a cluster."""
-    for what, value, most in (("replicas", replicas, MOST_REPLICAS), ("workers", workers, MOST_WORKERS)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise InputError(
-                what, given=value, expected=f"a whole number from 1 to {most}", remedy=f"use for example --{what} 4"
-            )
+    whole("replicas", replicas, least=1, most=MOST_REPLICAS, remedy="use for example --replicas 4")
+    whole("workers", workers, least=1, most=MOST_WORKERS, remedy="use for example --workers 4")
     if dask is not None and workers != 1:
         raise InputError("workers", given=workers, expected="no --workers beside --dask", remedy="give one of the two")
 

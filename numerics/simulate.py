@@ -16,7 +16,7 @@ from numerics.flow.formulation import Formulation, choose, follow, refuse_beyond
 from numerics.flow.integrate import Losses, gradient_descent, gradient_flow
 from numerics.flow.problem import Problem
 from numerics.replicas import Experiment, Failure, Json, Progress, Values, check_counts, mean_and_error, run_replicas
-from theory.autoencoder.sizes import Sizes
+from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.checks import positive
 from theory.errors import InputError
 from theory.times import time_grid
@@ -144,6 +144,7 @@ def simulate(
     >>> bool(result.train.mean[1] < result.train.mean[0])
     True
     """
+    check_sizes(sizes)
     grid = time_grid(times)
     if len(grid) > MOST_TIMES:
         raise InputError("times", given=len(grid), expected=f"at most {MOST_TIMES} times", remedy="thin them out")

@@ -18,7 +18,7 @@ from regimes.faces import Face, parse_face
 from regimes.limit import LimitCurves, limit
 from regimes.prism import VERTICES
 from regimes.ranking import rank_faces
-from theory.autoencoder.sizes import Sizes
+from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.errors import InputError
 from theory.times import time_grid
 
@@ -199,6 +199,7 @@ def validate(
 
     Raises what ``limit`` and ``simulate`` raise, and ``InputError`` for a single replica or no time after 0.
     """
+    check_sizes(sizes)
     place = rank_faces(sizes).best if face is None else parse_face(face) if isinstance(face, str) else face
     grid = time_grid(times)
     if grid[0] > 0:

@@ -7,7 +7,7 @@ import re
 import sys
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Integral, Rational, Real
 
 from theory.errors import InputError
 
@@ -54,15 +54,17 @@ def positive(what: str, value: object, *, remedy: str) -> float:
 
 
 def whole(what: str, value: object, *, least: int = 0, most: int | None = None, remedy: str) -> int:
-    """A whole number of type ``int`` in a range.
+    """A whole number in a range, of any type of whole numbers (numpy's too), as an ``int``.
 
     >>> whole("order", 6, remedy="ask for --order 6")
     6
 
     Raises ``InputError`` for anything else.
     """
-    if isinstance(value, int) and not isinstance(value, bool) and least <= value and (most is None or value <= most):
-        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+        if least <= number and (most is None or number <= most):
+            return number
     limits = f"from {least}" + (f" to {most}" if most is not None else "")
     raise InputError(what, given=value, expected=f"a whole number {limits}", remedy=remedy)
 

@@ -104,3 +104,14 @@ def test_what_would_not_fit_is_refused_with_its_estimate() -> None:
 def test_unusable_arguments_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         simulate(SMALL, **{"times": [0, 1], "replicas": 2, "seed": 0, **options})  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers_and_sizes_are_asked_for() -> None:
+    from_numpy = Sizes(np.int64(20), np.int32(10), np.int64(30), 0.05)  # type: ignore[arg-type]
+    assert from_numpy == Sizes.parse("p=20,n=10,m=30,sigma2=1/20")
+    assert json.dumps(from_numpy.to_json())
+    assert simulate(from_numpy, np.array([0, 1]), replicas=2, seed=0) == simulate(
+        from_numpy, [0, 1], replicas=2, seed=0
+    )
+    with pytest.raises(InputError, match="expected a Sizes"):
+        simulate("p=20", [0, 1], replicas=2, seed=0)  # type: ignore[arg-type]

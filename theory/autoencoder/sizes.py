@@ -37,7 +37,7 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name in ("p", "n", "m"):
-            _whole(name, getattr(self, name))
+            object.__setattr__(self, name, _whole(name, getattr(self, name)))
         object.__setattr__(self, "sigma2", _variance(self.sigma2))
 
     @classmethod
