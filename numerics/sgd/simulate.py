@@ -16,10 +16,11 @@ from numerics.sgd.noise import recipes
 from numerics.sgd.replicas import run_setting
 from numerics.sgd.run import Method, Setting, step_marks
 from numerics.sgd.vectors import Spread
+from theory.checks import whole
 from theory.effective.expectations import GAUSSIAN, Laws, component_laws
 from theory.effective.laws import Law
 from theory.effective.stability import round_down, stable_step
-from theory.effective.state import State, describe, start_state, statistic_names
+from theory.effective.state import State, as_state, describe, statistic_names
 from theory.effective.task import Task
 from theory.errors import BudgetError, InputError
 from theory.times import time_grid
@@ -169,10 +170,9 @@ def simulate_sgd(
     (('M_1_1', 'Q_1_1'), (2, 2, 2))
     """
     grid = time_grid(times)
-    start = start_state(task) if start is None else start
+    start = as_state(task, start)
     check_counts(replicas=replicas, workers=workers, dask=dask)
-    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
-        raise InputError("d", given=d, expected="a whole number from 1", remedy="give for example d=1000")
+    whole("d", d, least=1, remedy="give for example d=1000")
     choice("spread", spread, ("random", "flat"))
     drawn = component_laws(task, laws)
     chosen = _method(method, drawn)

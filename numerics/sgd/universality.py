@@ -17,10 +17,11 @@ from numerics.sgd.law_error import RULE, Approach, LawError
 from numerics.sgd.run import step_marks
 from numerics.sgd.simulate import Simulation, choice, simulate_sgd
 from numerics.sgd.vectors import Spread
+from theory.checks import whole
 from theory.effective.expectations import GAUSSIAN
 from theory.effective.laws import Law
 from theory.effective.ode import effective_ode
-from theory.effective.state import State, start_state
+from theory.effective.state import State, as_state
 from theory.effective.task import Task
 from theory.errors import InputError, ReachError
 from theory.times import time_grid
@@ -130,7 +131,7 @@ def universality(
     grid = time_grid(times)
     choice("reference", reference, ("universal", "own"))
     _check(grid, laws, dims, replicas)
-    start = start_state(task) if start is None else start
+    start = as_state(task, start)
     marks = {d: step_marks(task, grid, d) for d in dims}
     curves = _curves(task, start, [law if reference == "own" else GAUSSIAN for law in laws], marks)
     results, warnings = [], list(curves[0].warnings)
@@ -210,14 +211,28 @@ def _part(progress: Progress | None, before: int, total: int) -> Callable[[int, 
 
 
 def _check(grid: tuple[float, ...], laws: Sequence[Law], dims: Sequence[int], replicas: int) -> None:
-    if len(dims) < 2 or dims[0] < 1 or any(a >= b for a, b in itertools.pairwise(dims)):
+    if isinstance(dims, str) or not isinstance(dims, Sequence) or not isinstance(laws, Sequence):
+        raise InputError(
+            "dims and laws", given=[dims, laws], expected="lists of each", remedy="use [100, 400, 1600] and [law(NAME)]"
+        )
+    for d in dims:
+        whole("dims", d, least=1, remedy="use 100,400,1600")
+    if len(dims) < 2 or any(a >= b for a, b in itertools.pairwise(dims)):
         raise InputError(
             "dims", given=list(dims), expected="two dimensions or more, from 1, increasing", remedy="use 100,400,1600"
         )
     if grid[-1] == 0:
         raise InputError("times", given=list(grid), expected="a time after 0", remedy="use for example 0,1")
+    if not all(isinstance(law, Law) for law in laws):
+        raise InputError(
+            "laws",
+            given=laws,
+            expected="a list of Law",
+            remedy='read each by its name: theory.effective.laws.law("gaussian")',
+        )
     names = [law.name for law in laws]
     if not names or len(set(names)) < len(names):
         raise InputError("laws", given=names, expected="one law or more, each once", remedy="use gaussian,rademacher")
+    whole("replicas", replicas, least=1, remedy="use 32")
     if replicas < 2:
         raise InputError("replicas", given=replicas, expected="at least 2, for a standard error", remedy="use 32")

@@ -121,6 +121,14 @@ def component_laws(task: Task, laws: Laws) -> tuple[Law, ...]:
     """One law for each component of the mixture."""
     if isinstance(laws, Law):
         return (laws,) * len(task.components)
+    given = list(laws) if isinstance(laws, Sequence) and not isinstance(laws, str) else [laws]
+    if not given or not all(isinstance(law, Law) for law in given):
+        raise InputError(
+            f"laws of {task.name}",
+            given=laws,
+            expected="a Law, or one for each component of the mixture",
+            remedy='read one by its name: theory.effective.laws.law("gaussian")',
+        )
     if len(laws) != len(task.components):
         raise InputError(
             f"laws of {task.name}",

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.checks import real
 from theory.effective.law_rules import CONTINUOUS, continuous_rule
 from theory.errors import InputError
 
@@ -76,10 +77,15 @@ def discrete_law(name: str, values: Sequence[float], weights: Sequence[float]) -
     >>> discrete_law("signs", [-1, 1], [0.5, 0.5]).kappa4
     -2.0
     """
-    x, w = np.asarray(values, dtype=float), np.asarray(weights, dtype=float)
+    try:
+        x, w = np.asarray(values, dtype=float), np.asarray(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"law {name}", given=[values, weights], expected="values and weights as numbers", remedy="give -1:0.5,1:0.5"
+        ) from error
     if x.ndim != 1 or x.shape != w.shape or not x.size or not np.isfinite(x).all():
         raise InputError(
-            f"law {name}", given=list(values), expected="finite values, one weight each", remedy="give -1:0.5,1:0.5"
+            f"law {name}", given=values, expected="finite values, one weight each", remedy="give -1:0.5,1:0.5"
         )
     if not (w > 0).all() or abs(w.sum() - 1) > MATCHING:
         raise InputError(
@@ -96,7 +102,7 @@ def two_point_law(rho: float) -> Law:
     >>> round(two_point_law(0.1).kappa3, 6)
     2.666667
     """
-    if not 0 < rho < 1:
+    if not 0 < (real(rho) or 0.0) < 1:
         raise InputError("two-point law", given=rho, expected="a probability between 0 and 1", remedy="use 0.1")
     name = f"two-point:{rho:g}"
     return discrete_law(name, [-math.sqrt(rho / (1 - rho)), math.sqrt((1 - rho) / rho)], [1 - rho, rho])
@@ -120,7 +126,7 @@ def own_law(
     1.0
     """
     declared = {"mean": mean, "variance": variance, "kappa3": kappa3, "kappa4": kappa4}
-    missing = [key for key, value in declared.items() if value is None or not math.isfinite(value)]
+    missing = [key for key, value in declared.items() if not math.isfinite(_or_nan(value))]
     if missing or mean is None or variance is None or kappa3 is None or kappa4 is None:
         raise InputError(
             f"law {name}",
@@ -140,6 +146,11 @@ def own_law(
     return Law(
         name, float(kappa3), float(kappa4), "own", tuple(map(float, values)), tuple(map(float, weights)), sampler
     )
+
+
+def _or_nan(value: object) -> float:
+    number = real(value)
+    return math.nan if number is None else number
 
 
 def _check_matched(name: str, mean: float, variance: float) -> None:
@@ -176,6 +187,8 @@ def law(text: str) -> Law:
     >>> law("atoms:-2:0.2,0.5:0.8").kappa3
     -1.5
     """
+    if not isinstance(text, str):
+        raise InputError("law", given=text, expected=_EXPECTED, remedy='give for example "gaussian"')
     name, _, arguments = text.strip().partition(":")
     if text.strip() in LAWS:
         return LAWS[text.strip()]

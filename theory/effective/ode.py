@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -9,17 +10,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.checks import real
 from theory.effective.erf_committee import closed_form, erf_drift
 from theory.effective.expectations import GAUSSIAN, Laws, component_laws
 from theory.effective.refinement import COARSE, FINE, Refined, refine
 from theory.effective.solver import solve
 from theory.effective.stability import step_warnings
-from theory.effective.state import State, check_state, describe, start_state
+from theory.effective.state import State, as_state, check_state, describe
 from theory.effective.task import Task
+from theory.errors import InputError
 from theory.times import time_grid
 
 Array = NDArray[np.float64]
 
+SMALLEST_TOLERANCE = 1e-9
+"""Solvers and quadratures keep no more."""
 _WIDEST = 10
 _LOSS_LEVEL = 2
 
@@ -123,7 +128,16 @@ def effective_ode(
     [[0.0, 0.0], [0.864665, 0.779117]]
     """
     grid = time_grid(times)
-    state = start if isinstance(start, State) else start_state(task, start)
+    tight = real(tolerance)
+    if tight is None or not SMALLEST_TOLERANCE <= tight < math.inf:
+        raise InputError(
+            "tolerance",
+            given=tolerance,
+            expected=f"a finite number from {SMALLEST_TOLERANCE:g}",
+            remedy="use --tolerance 1e-4",
+        )
+    component_laws(task, laws)  # refuses what is no law
+    state = as_state(task, start)
     check_state(task, state)
     form = closed_form(task, state, laws)
     if form is not None:
@@ -131,7 +145,7 @@ def effective_ode(
         values, coarse = (solve(task, flow, state, grid, accuracy).values for accuracy in (FINE, COARSE))
         found = Refined(values, np.abs(values - coarse), "closed form", True)
     else:
-        found = refine(task, laws, state, grid, tolerance, progress)
+        found = refine(task, laws, state, grid, tight, progress)
     warnings = step_warnings(task, state, state.moved(found.values[-1]), laws=laws, level=max(found.level, _LOSS_LEVEL))
     if not task.is_smooth:
         warnings += ("the loss has a kink: universality is proved for smooth losses [U], and quadrature is slower",)

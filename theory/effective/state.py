@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.checks import real
 from theory.effective.task import Task
 from theory.errors import InputError
 
@@ -107,7 +109,12 @@ def start_state(task: Task, values: Mapping[str, float] | None = None) -> State:
     {'M_1_1': 0.6, 'Q_1_1': 0.5, 'p_1_1': 0.6}
     """
     K, r, second = len(task.parameters), len(task.truths), len(task.second_layer)
+    if values is not None and not isinstance(values, Mapping):
+        raise InputError(
+            f"start of {task.name}", given=values, expected="a State, or values by name", remedy='give {"M_1_1": 0.2}'
+        )
     named = {**task.start, **(values or {})}
+    named = {str(name): math.nan if real(value) is None else float(value) for name, value in named.items()}
     columns = [int(name.rpartition("_")[2]) for name in named if name[0] in "ps" and _NAME.fullmatch(name)]
     L = max(columns, default=0)
     shapes = {"M": (K, r), "Q": (K, K), "b": (second,), "p": (K, L), "s": (r, L)}
@@ -121,7 +128,7 @@ def start_state(task: Task, values: Mapping[str, float] | None = None) -> State:
         if not (match and inside and np.isfinite(value)):
             raise InputError(
                 f"start of {task.name}",
-                given=f"{name}={value}",
+                given=f"{name}={(values or named).get(name, value)}",
                 expected=f"finite values of {', '.join(statistic_names(K, r, second, max(L, 1)))} or s_‹truth›_‹c›",
                 remedy="give for example M_1_1=0.2,Q_1_1=1",
             )
@@ -135,6 +142,24 @@ def start_state(task: Task, values: Mapping[str, float] | None = None) -> State:
     state = State(**arrays)
     check_state(task, state)
     return state
+
+
+def as_state(task: Task, start: State | Mapping[str, float] | None) -> State:
+    """A start as users give it: a state of this task, values by name over the task's own start, or ``None`` for that.
+
+    Raises ``InputError`` for anything else, a state of another task's shape among it.
+    """
+    if not isinstance(start, State):
+        return start_state(task, start)
+    K, r, second = len(task.parameters), len(task.truths), len(task.second_layer)
+    L = start.localised
+    expected = {"M": (K, r), "Q": (K, K), "b": (second,), "p": (K, L), "s": (r, L)}
+    shapes = {part: np.shape(getattr(start, part)) for part in expected}
+    if shapes != expected:
+        raise InputError(
+            f"start of {task.name}", given=shapes, expected=f"shapes {expected}", remedy="use start_state(task, values)"
+        )
+    return start
 
 
 def check_state(task: Task, state: State) -> None:

@@ -8,10 +8,28 @@ from functools import cached_property
 
 import sympy
 
+from theory.checks import real
 from theory.errors import InputError
 
 LARGEST = 1e6
-"""Of a step, a ridge or a noise; beyond it no solver ends."""
+"""Of a step, a ridge, a noise or the length of a mean; beyond it no solver ends."""
+
+
+def bounded(what: str, value: object, *, least: float = 0.0, remedy: str = "") -> float:
+    """A number from ``least`` to ``LARGEST``. Raises ``InputError`` for anything else.
+
+    >>> bounded("noise", 0.5)
+    0.5
+    """
+    number = real(value)
+    if number is None or not least <= number <= LARGEST:
+        raise InputError(
+            what,
+            given=value,
+            expected=f"a number from {least:g} to {LARGEST:g}",
+            remedy=remedy or "bring it down to the size of the other parameters",
+        )
+    return value if isinstance(value, int | float) else number
 
 
 @dataclass(frozen=True)
@@ -86,14 +104,7 @@ class Task:
         self._check_loss()
         self._check_mixture()
         for name in ("noise", "label_noise", "ridge", "step"):
-            value = getattr(self, name)
-            if not 0 <= value <= LARGEST:
-                raise InputError(
-                    f"task {self.name}: {name}",
-                    given=value,
-                    expected=f"a number from 0 to {LARGEST:g}",
-                    remedy="bring it down to the size of the other parameters",
-                )
+            object.__setattr__(self, name, bounded(f"task {self.name}: {name}", getattr(self, name)))
 
     def _check_loss(self) -> None:
         known = {*self.z, *self.u, *self.b, *self.y, self.e}
@@ -113,14 +124,17 @@ class Task:
                 f"task {self.name}: truth_gram", given=self.truth_gram, expected=f"{r} × {r}", remedy="leave it out"
             )
         for component in self.components:
-            if len(component.mean) != r or len(component.labels) != len(self.labels) or component.weight <= 0:
+            fits = len(component.mean) == r and len(component.labels) == len(self.labels) and component.weight > 0
+            for coefficient in (*component.mean, *component.labels):
+                bounded(f"task {self.name}: means and labels", coefficient, least=-LARGEST)
+            if not fits:
                 raise InputError(
                     f"task {self.name}: component",
                     given=component,
                     expected=f"a positive weight, {r} mean coefficients and {len(self.labels)} labels",
                     remedy="give one coefficient per truth, one value per label",
                 )
-        if abs(sum(component.weight for component in self.components) - 1) > 1e-9:
+        if not abs(sum(component.weight for component in self.components) - 1) <= 1e-9:
             raise InputError(
                 f"task {self.name}: weights",
                 given=[component.weight for component in self.components],

@@ -30,7 +30,7 @@ def build_task(name: str, **options: Any) -> Task:
     >>> build_task("committee", students=3, link=None).parameters
     ('w1', 'w2', 'w3')
     """
-    if name not in TASKS:
+    if not isinstance(name, str) or name not in TASKS:
         raise InputError("task", given=name, expected=f"one of {', '.join(TASKS)}", remedy="use committee")
     given = {option: value for option, value in options.items() if value is not None}
     takes = inspect.signature(TASKS[name]).parameters

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import sympy
 
 from theory.effective.softplus import Softplus
+from theory.errors import InputError
 from theory.single_index.link import Link
 
 ACTIVATIONS: Mapping[str, Callable[[sympy.Expr], sympy.Expr]] = {
@@ -25,6 +26,13 @@ def read_activation(text: str) -> Callable[[sympy.Expr], sympy.Expr]:
     >>> read_activation("x**2 - 1")(sympy.Symbol("z1", real=True))
     z1**2 - 1
     """
+    if not isinstance(text, str):
+        raise InputError(
+            "link or activation",
+            given=text,
+            expected=f"an expression in x, or one of {', '.join(ACTIVATIONS)}",
+            remedy="give for example tanh",
+        )
     if text in ACTIVATIONS:
         return ACTIVATIONS[text]
     expression = Link.parse(text).expression

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sympy
 
+from theory.checks import whole
 from theory.effective.stability import with_default_step
 from theory.effective.task import Task, symbols
 from theory.effective.tasks.activation import ACTIVATIONS, read_activation
-from theory.errors import InputError
 
 DEFAULT_STEP = 0.5
 
@@ -31,8 +31,7 @@ def committee(
     (b1*(b1*z1 - e - u1),)
     """
     for what, count in (("students", students), ("teachers", teachers)):
-        if not 1 <= count <= 16:
-            raise InputError(f"committee {what}", given=count, expected="a number from 1 to 16", remedy="use 2")
+        whole(f"committee {what}", count, least=1, most=16, remedy="use 2")
     z, u, b = symbols("z", students), symbols("u", teachers), symbols("b", students)
     g = read_activation(activation)
     student = sum(b_i * g(z_i) for b_i, z_i in zip(b, z, strict=True))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sympy
 
+from theory.checks import whole
 from theory.effective.softplus import Softplus
-from theory.effective.task import Component, Task, symbols
-from theory.errors import InputError
+from theory.effective.task import LARGEST, Component, Task, bounded, symbols
 
 
 def logistic(
@@ -20,8 +20,8 @@ def logistic(
     >>> logistic(classes=2).gradients.c
     (-y1 + tanh(z1/2)/2 + 1/2,)
     """
-    if not 2 <= classes <= 12:
-        raise InputError("logistic classes", given=classes, expected="a number from 2 to 12", remedy="use 2")
+    whole("logistic classes", classes, least=2, most=12, remedy="use 2")
+    separation = bounded("logistic separation", separation, least=-LARGEST, remedy="use 1")
     if classes == 2:
         (z,), (y,) = symbols("z", 1), symbols("y", 1)
         return Task(

@@ -34,7 +34,7 @@ def single_index(
     f = read_activation(link)
     label = f(u) + sympy.Symbol("e", real=True)
     losses = {"squared": (f(z) - label) ** 2, "correlation": -label * z}
-    if loss not in losses:
+    if not isinstance(loss, str) or loss not in losses:
         raise InputError("single-index loss", given=loss, expected="squared or correlation", remedy="use squared")
     task = Task(
         name="single-index",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from theory.checks import whole
 from theory.effective.softplus import Softplus
 from theory.effective.stability import with_default_step
-from theory.effective.task import Component, Task, symbols
+from theory.effective.task import LARGEST, Component, Task, bounded, symbols
 from theory.effective.tasks.activation import ACTIVATIONS, read_activation
-from theory.errors import InputError
 
 DEFAULT_STEP = 0.5
 
@@ -29,8 +29,8 @@ def xor(
     >>> xor(students=1, activation="x").gradients.c
     (-b1*y1 + b1*(tanh(b1*z1/2)/2 + 1/2),)
     """
-    if not 1 <= students <= 16:
-        raise InputError("xor students", given=students, expected="a number from 1 to 16", remedy="use 4")
+    whole("xor students", students, least=1, most=16, remedy="use 4")
+    separation = bounded("xor separation", separation, least=-LARGEST, remedy="use 2")
     z, b, (y,) = symbols("z", students), symbols("b", students), symbols("y", 1)
     g = read_activation(activation)
     output = sum(b_i * g(z_i) for b_i, z_i in zip(b, z, strict=True))
