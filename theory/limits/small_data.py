@@ -164,7 +164,7 @@ _START = (
     r"h_k(0) = \int x^k d\mathrm{MP}_M(x)",
     r"\mathrm{MP}_M = \text{law of } \sigma^2 p \cdot \mathrm{MP}(n/p)",
 )
-_METHOD = "rank-one flow of the Jacobi matrix of M(0), at two sizes and tolerances"
+_METHOD = "rank-one flow of a factor of the Jacobi matrix of M(0), at two sizes and tolerances"
 
 SMALL_DATA = LimitSolution(
     "R,N,P|p",

@@ -110,8 +110,7 @@ class LimitSolution:
         refuse_where(~np.isfinite(4 * scaled), self.face, times, "after which ηt leaves float64")
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             found = self.evaluate(ratios, times)
-        if any(values.shape != times.shape for values in found):
-            raise AssertionError(f"limit {self.face}: the losses do not match the times")
+        assert all(values.shape == times.shape for values in found), "each time has its losses"
         finite = np.all(np.isfinite(found), axis=0)
         refuse_where(~finite, self.face, times, "after which it leaves float64")
         return found
