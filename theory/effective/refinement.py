@@ -126,11 +126,13 @@ def _checking_level(drift: Drift, state: State) -> Drift | None:
             return None
         finer = drift.at_level(finer.level + _STEP)
         size = _size(finer, state)
+        if size > MOST_EVALUATIONS:
+            return None
     return finer
 
 
 def _following(size: int, state: State) -> int:
-    """At most so many points on the next level: four times as many nodes, twice as many values of a coordinate."""
+    """About so many points on the next level: four times as many nodes, twice as many values of a coordinate."""
     return 4 * size * (2 if state.localised == 1 else 1)
 
 

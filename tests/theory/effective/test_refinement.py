@@ -130,6 +130,13 @@ def test_long_rules_are_rules_of_the_same_law(name: str) -> None:
         assert long[1] @ np.cos(20 * long[0]) == pytest.approx(w @ np.cos(20 * x), abs=1e-5)
 
 
+def test_two_coordinates_of_a_continuous_law_stay_within_the_budget() -> None:
+    """The level that checks the drift may hold too many points: the difference of two levels is then all there is."""
+    start = {"p_1_1": 0.6, "p_1_2": 0.2, "Q_1_1": 0.5}
+    curve = effective_ode(single_index(link="tanh", step=0.5), [0, 1], start=start, laws=law("laplace"))
+    assert 0 < curve.error.max() < 1e-2
+
+
 def test_times_out_of_reach_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     task = committee(students=3, teachers=3, activation="tanh")
     monkeypatch.setattr(solver, "_PACE", 150)
