@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from theory.errors import BudgetError, InputError
+from theory.errors import BudgetError, InputError, ReachError
 from theory.single_index.loss import PopulationLoss, check_overlaps
 from theory.times import time_grid
 
@@ -25,8 +25,9 @@ _GAMMA = 1 + 1 / math.sqrt(2)
 _NUDGE = 1e-6
 _STILL = 1e-8
 _EDGE = 1e-12
-_ARRIVED = 1e-7
-_DECAYS = 1e-3
+_CLOSE = 1e-8
+_CLOSEST = 1e-9
+_SAFE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,26 +69,30 @@ def flow(loss: PopulationLoss, start: tuple[float, float], times: Iterable[float
 
     on_circle = math.hypot(*point) >= 1 - _EDGE  # rounding must not push it off a circle that repels
     equation, initial = (turning, [math.atan2(point[1], point[0])]) if on_circle else (velocity, [*point])
-    y = _follow(equation, np.array(initial), grid, typical=_typical_speed(quick))
+    _typical_speed(quick)  # refuses a landscape that overflows
+    y = _follow(equation, np.array(initial), grid)
     m1, m2 = (np.cos(y[0]), np.sin(y[0])) if on_circle else into_disc(y[0], y[1])
     return Flow(loss, point, grid, m1, m2, quick.value(m1, m2))
 
 
-def _follow(velocity: Callable[[Floats], Floats], start: Floats, grid: Floats, *, typical: float) -> Floats:
+def _follow(velocity: Callable[[Floats], Floats], start: Floats, grid: Floats) -> Floats:
     """The states at the times ``grid``, shape (dimension, T).
 
-    The solver stops once the path has arrived: hardly any speed left, and every deviation decays. What it would see
-    from there on is the rounding of the velocity.
+    The solver stops once the path has arrived: every deviation decays, and Newton's step to the fixed point is below
+    10⁻⁸, which is then taken. What the solver would see from there on is the rounding of the velocity.
     """
     from scipy.integrate import solve_ivp
 
-    def arrival(_: float, state: Floats) -> float:
+    def newton(state: Floats) -> Floats | None:
+        """The step to the fixed point nearby; None where a deviation grows."""
         rate = velocity(state)
-        excess = float(np.linalg.norm(rate)) / (_ARRIVED * typical) - 1
-        if excess > 0:
-            return excess
-        columns = [(velocity(state + nudge) - rate) / _NUDGE for nudge in _NUDGE * np.eye(len(state))]
-        return -1.0 if np.linalg.eigvals(np.array(columns)).real.max() < -_DECAYS * typical else 1.0
+        columns = np.array([(velocity(state + nudge) - rate) / _NUDGE for nudge in _NUDGE * np.eye(len(state))])
+        decays = np.linalg.eigvals(columns).real.max() < 0
+        return -np.linalg.solve(columns.T, rate) if decays else None
+
+    def arrival(_: float, state: Floats) -> float:
+        step = newton(state)
+        return 1.0 if step is None else float(np.linalg.norm(step)) / _CLOSE - 1
 
     arrival.terminal = True  # type: ignore[attr-defined]
     if arrival(0.0, start) < 0:
@@ -100,7 +105,7 @@ def _follow(velocity: Callable[[Floats], Floats], start: Floats, grid: Floats, *
         t_eval=grid,
         events=arrival,
         rtol=1e-8,
-        atol=1e-10,
+        atol=1e-10 * float(np.clip(np.linalg.norm(start), _SAFE, 1)),
     )
     if not solution.success:
         raise InputError(
@@ -112,6 +117,8 @@ def _follow(velocity: Callable[[Floats], Floats], start: Floats, grid: Floats, *
     states = np.asarray(solution.y).reshape(len(start), -1)
     if solution.status == 1:
         last = np.asarray(solution.y_events[0][0])
+        step = newton(last)
+        last = last if step is None else last + step
         states = np.concatenate([states, np.repeat(last[:, None], len(grid) - states.shape[1], axis=1)], axis=1)
     return states
 
@@ -127,15 +134,17 @@ def destinations(
     m1: npt.ArrayLike,
     m2: npt.ArrayLike,
     *,
-    steps: int = 400,
+    steps: int = 800,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Where the flow from each of many starts goes, and whether m_1 grew all the way.
 
     A linearly implicit scheme of second order (Rosenbrock, γ = 1 + 1/√2) with a step of its own for each start: as long
     as the path moves by 0.02 and no deviation grows by more than a third. Fast directions do not slow it down, and
-    points with a zero rate are approached and left geometrically, without being stepped across. A start whose speed
-    has fallen to 10⁻⁸ of the typical one has arrived. ``progress`` counts those that have.
+    points with a zero rate are approached and left geometrically, without being stepped across. A start has arrived
+    when Newton's step to the fixed point is below 10⁻⁹ and every deviation decays, or when it is below 10⁻⁹ of the
+    distance from m = 0; for links whose slopes are had by quadrature also when its speed is 10⁻⁸ of what is usual.
+    ``progress`` counts those that have.
     """
     loss = replace(loss, quick=True)
     x, y = np.broadcast_arrays(np.asarray(m1, dtype=np.float64), np.asarray(m2, dtype=np.float64))
@@ -146,20 +155,27 @@ def destinations(
     def velocity(m: Floats) -> Floats:
         return -np.stack(loss.spherical_gradient(*into_disc(*m)))
 
-    still = _STILL * _typical_speed(loss)
+    typical, exact = _typical_speed(loss), loss.link.is_polynomial
     for _ in range(steps):
         m = ends[:, active]
         rate = velocity(m)
-        moving = np.hypot(*rate) > still
+        speed = np.hypot(*rate)
+        still = 0.0 if exact else _STILL * np.minimum(typical, loss.scale(*m))
+        radius = np.abs(m[0]) if loss.planar else np.hypot(*m)
+        jacobian = _jacobian(velocity, m, rate, nudge=_NUDGE * (np.maximum(radius, 1e-150) if exact else 1.0))
+        trace, difference = jacobian[0, 0] + jacobian[1, 1], jacobian[0, 0] - jacobian[1, 1]
+        growth = (trace + np.sqrt(np.maximum(difference**2 + 4 * jacobian[0, 1] * jacobian[1, 0], 0))) / 2
+        ahead = _distance(jacobian, rate, planar=loss.planar)
+        grows = jacobian[0, 0] >= 0 if loss.planar else growth >= 0
+        arrived = (speed <= still) | (ahead <= np.where(grows, _CLOSEST * radius, _CLOSEST))
+        moving = ~arrived
         if progress:
             progress(x.size - int(moving.sum()), x.size)
         if not moving.any():
             break
-        active, m, rate = active[moving], m[:, moving], rate[:, moving]
-        jacobian = _jacobian(velocity, m, rate)
-        trace, difference = jacobian[0, 0] + jacobian[1, 1], jacobian[0, 0] - jacobian[1, 1]
-        growth = (trace + np.sqrt(np.maximum(difference**2 + 4 * jacobian[0, 1] * jacobian[1, 0], 0))) / 2
-        h = np.minimum(_STEP / np.hypot(*rate), _GROWTH / np.maximum(growth, still))
+        active, m, rate, speed = active[moving], m[:, moving], rate[:, moving], speed[moving]
+        jacobian, growth = jacobian[:, :, moving], growth[moving]
+        h = np.minimum(_STEP / speed, _GROWTH / np.maximum(growth, 1e-300))
         first = _solve(jacobian, _GAMMA * h, rate)
         second = _solve(jacobian, _GAMMA * h, velocity(m + h * first) - 2 * first)
         moved = np.stack(into_disc(*(m + h * (1.5 * first + 0.5 * second))))
@@ -168,14 +184,27 @@ def destinations(
     return ends[0].reshape(x.shape), ends[1].reshape(x.shape), rising.reshape(x.shape)
 
 
-def _jacobian(velocity: Callable[[Floats], Floats], m: Floats, rate: Floats) -> Floats:
+def _jacobian(velocity: Callable[[Floats], Floats], m: Floats, rate: Floats, *, nudge: float | Floats) -> Floats:
     """∂velocity_i/∂m_j by differences taken towards the centre of the disc; shape (2, 2, …)."""
     columns = []
     for j in range(2):
-        nudge = np.zeros_like(m)
-        nudge[j] = np.where(m[j] > 0, -_NUDGE, _NUDGE)
-        columns.append((velocity(m + nudge) - rate) / nudge[j])
+        change = np.zeros_like(m)
+        change[j] = np.where(m[j] > 0, -nudge, nudge)
+        columns.append((velocity(m + change) - rate) / change[j])
     return np.stack(columns, axis=1)
+
+
+def _distance(jacobian: Floats, rate: Floats, *, planar: bool) -> Floats:
+    """The length of Newton's step to a fixed point, infinite where none is to be seen; of m_1 alone if nothing else
+    matters.
+    """
+    (a, b), (c, d) = jacobian
+    with np.errstate(all="ignore"):
+        if planar:
+            step = np.abs(rate[0] / a)
+        else:
+            step = np.hypot(d * rate[0] - b * rate[1], a * rate[1] - c * rate[0]) / np.abs(a * d - b * c)
+    return np.where(np.hypot(*rate) == 0, 0.0, np.where(np.isfinite(step), step, np.inf))
 
 
 def _solve(jacobian: Floats, h: Floats, right: Floats) -> Floats:
@@ -186,10 +215,20 @@ def _solve(jacobian: Floats, h: Floats, right: Floats) -> Floats:
 
 
 def _typical_speed(loss: PopulationLoss) -> float:
+    """The mean speed of the flow in the disc; ``ReachError`` where Φ overflows in it."""
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
-    radii = np.array([[0.3], [0.6], [0.95]])
-    first, second = loss.spherical_gradient(radii * np.cos(angles), radii * np.sin(angles))
-    return max(float(np.hypot(first, second).mean()), 1e-300)
+    radii = np.array([[0.3], [0.6], [0.95], [1.0]])
+    with np.errstate(all="ignore"):
+        speeds = np.hypot(*loss.spherical_gradient(radii * np.cos(angles), radii * np.sin(angles)))
+        typical = float(speeds[:-1].mean())
+    if not np.isfinite(speeds).all() or not np.isfinite(typical):
+        raise ReachError(
+            "population flow",
+            given=f"{loss.link.text} at {loss.spike}",
+            reach="losses whose slopes are numbers in the whole disc",
+            remedy="lower lambda, or take a link that grows more slowly",
+        )
+    return max(typical, 1e-300)
 
 
 def into_disc(m1: npt.ArrayLike, m2: npt.ArrayLike) -> tuple[Floats, Floats]:

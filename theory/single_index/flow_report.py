@@ -98,5 +98,7 @@ def describe_flow(loss: PopulationLoss, *, start: tuple[float, float], times: It
     warnings = []
     if not indices_complete(loss, points):
         warnings.append("the indices of the fixed points do not add up: one may be missing, or they are not isolated")
+    if end.kind == "unsettled":
+        warnings.append("the flow from the start could not be followed to a fixed point: its end is not known")
     inside = bool(trapping_wedge(loss).contains(*np.array(path.start))) and wedge_traps(loss)
     return FlowReport(path, points, end, end.kind == "target" and bool(rising[0]), inside, tuple(warnings))

@@ -105,6 +105,11 @@ class PopulationLoss:
         """Absolute error estimate of Φ at overlaps (m_1, m_2), elementwise."""
         return self._error_at(self.fields(m1, m2)[1])
 
+    def scale(self, m1: npt.ArrayLike, m2: npt.ArrayLike) -> Floats:
+        """V(A) + V(B) at overlaps (m_1, m_2), elementwise: what Φ is a difference of."""
+        _, A, _ = self.fields(m1, m2)
+        return self.kernel.variance(A)[0] + float(self.kernel.variance(np.array(self.B))[0])
+
     def _error_at(self, A: Floats) -> Floats:
         size = np.sqrt(self.kernel.variance(A)[0]) + math.sqrt(float(self.kernel.variance(np.array(self.B))[0]))
         return self.kernel.error * size**2  # V(A), V(B), and K twice, that relative to √(V(A)V(B))

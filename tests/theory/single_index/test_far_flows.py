@@ -1,0 +1,56 @@
+"""Flows whose speed spans many orders of magnitude: large spikes, starts close to a fixed point, overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from theory.errors import ReachError
+from theory.single_index.flow import destinations, flow
+from theory.single_index.flow_report import describe_flow
+from theory.single_index.link import Link
+from theory.single_index.loss import PopulationLoss
+
+CUBIC = Link.parse("x**3-3*x")
+
+
+@pytest.mark.parametrize("start", [(-0.108, -0.432), (-0.1, -0.43)])
+def test_a_large_spike_is_followed_to_the_end(start: tuple[float, float]) -> None:
+    """The speed falls from 10⁹ to 10 on the slow line and grows again; another solver tells where it goes."""
+    loss = PopulationLoss(CUBIC, lam=1000.0, eta1=0.45)
+
+    def velocity(_: float, m: np.ndarray) -> np.ndarray:
+        return -np.array([float(part) for part in loss.spherical_gradient(*m)])
+
+    other = solve_ivp(velocity, (0, 1e-4), start, method="Radau", rtol=1e-7, atol=1e-11).y[:, -1]
+    assert np.hypot(other[0] - 1, other[1]) < 1e-2
+    m1, m2, _ = destinations(loss, [start[0]], [start[1]])
+    assert np.hypot(m1[0] - 1, m2[0]) < 1e-8
+    assert describe_flow(loss, start=start, times=[1e-2]).reaches_target
+    assert flow(loss, start, [1e-2]).m1[-1] == pytest.approx(1, abs=1e-9)
+
+
+def test_a_start_beside_a_half_stable_point_leaves_it() -> None:
+    """dm/dt = 36m²(1−m²) + …: from 10⁻⁹ the overlap doubles by t = 1/(72·10⁻⁹); from −10⁻⁹ it comes back to 0."""
+    loss = PopulationLoss(CUBIC, lam=0.0, eta1=1.0)
+    report = describe_flow(loss, start=(1e-9, 0.0), times=[1e9 / 72, 1e8])
+    assert report.path.m1[0] == pytest.approx(2e-9, rel=1e-3)
+    assert report.path.m1[1] == pytest.approx(1, abs=1e-6)
+    assert report.end.kind == "target"
+    back = describe_flow(loss, start=(-1e-9, 0.0), times=[1.0])
+    assert (back.end.kind, back.end.m1) == ("half-stable", 0.0)
+
+
+def test_starts_on_both_sides_of_the_smallest_trap() -> None:
+    loss = PopulationLoss(CUBIC, lam=1000.0, eta1=1.0)  # r* = 4.0e-7
+    m1, _, _ = destinations(loss, [1e-7, 4.1e-7, 1e-3], [0.0] * 3)
+    np.testing.assert_allclose(m1, [0, 1, 1], atol=1e-8)
+
+
+def test_a_landscape_that_overflows_is_refused() -> None:
+    loss = PopulationLoss(Link.parse("exp(x)"), lam=1000.0, eta1=1.0)
+    with pytest.raises(ReachError, match="lower lambda"):
+        flow(loss, (0.5, 0.0), [0, 1])
+    with pytest.raises(ReachError, match="lower lambda"):
+        destinations(loss, [0.5], [0.0])
