@@ -27,6 +27,8 @@ _LARGEST_VALUE = 1e75
 _SLOW = 30.0
 """A logarithm of |f| below this is no sign of fast growth."""
 _LONG_DEGREE = 8
+_NEAR = 1.0
+_EVEN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,11 @@ def _compiled(expression: sympy.Expr) -> Callable[[Floats], Floats]:
 
 @functools.lru_cache(maxsize=64)
 def _is_even(expression: sympy.Expr) -> bool:
-    return bool(sympy.expand(expression.subs(X, -X) - expression) == 0)
+    if sympy.expand(expression.subs(X, -X) - expression) == 0:
+        return True
+    x = np.concatenate([np.linspace(0, _REACH, 1201), np.linspace(0, _NEAR, 1201)]) + math.pi * 1e-4
+    there, back = _evaluate(expression, x), _evaluate(expression, -x)
+    return bool(np.all(np.abs(there - back) <= _EVEN * (np.abs(there) + np.abs(back) + np.abs(x))))
 
 
 @functools.lru_cache(maxsize=256)

@@ -56,3 +56,9 @@ def test_kinks() -> None:
 def test_no_link(text: str) -> None:
     with pytest.raises(InputError, match="link"):
         Link.parse(text)
+
+
+@pytest.mark.parametrize("text", ["exp(x)/(1+exp(x))**2", "log(1+exp(x))-x/2", "x*(exp(x)-1)/(exp(x)+1)", "cos(x)"])
+def test_even_links_are_seen_however_they_are_written(text: str) -> None:
+    assert Link.parse(text).is_even
+    assert not Link.parse(f"{text} + x/1000000").is_even
