@@ -20,7 +20,7 @@ from numerics.single_index.starts import Overlaps, Start
 from theory.errors import InputError
 from theory.single_index.exponent import information_exponent
 from theory.single_index.taylor import variance_slope
-from theory.single_index.trap import trap
+from theory.single_index.verdict import verdict
 
 NORM_SHARE = 0.5
 """How much of the signal the normalisation drift may take, at its worst point on the way to the target."""
@@ -34,8 +34,8 @@ def theory_exponent(setting: Setting, start: Start, target: float = 0.5) -> floa
     """α in N* ~ d^α (up to logarithms); None where the start is trapped and N* grows faster than any power.
 
     From overlap d^{−ζ}: 1 + 2ζ(k−2) for k ≥ 3, hence k − 1 from a random start; 1 for a warm start, for k ≤ 2, and
-    where a spike's variance term is unstable, V′(1) < 0. Trapped are starts of vanishing overlap where λ > 0 and
-    η_1 = 1 make a trap, and warm starts from which the population flow does not reach the target.
+    where a spike's variance term is unstable, V′(1) < 0. Trapped are starts of vanishing overlap where ``verdict``
+    says so, at whatever information exponent, and warm starts from which the population flow does not reach the target.
 
     >>> from theory.single_index.link import Link
     >>> from numerics.single_index.starts import parse_start
@@ -47,13 +47,10 @@ def theory_exponent(setting: Setting, start: Start, target: float = 0.5) -> floa
     decay = _decay(setting, start)
     if decay == 0:
         return 1.0 if ode_samples(setting, start.typical(setting), 1e-15, target) is not None else None
-    if k <= 2:
+    if verdict(setting.loss).answer == "trapped":
+        return None
+    if k <= 2 or (setting.lam > 0 and float(variance_slope(setting.link)) < 0):
         return 1.0
-    if setting.lam > 0:
-        if setting.eta1 == 1 and trap(setting.link, lam=setting.lam).trapped:
-            return None
-        if float(variance_slope(setting.link)) < 0:
-            return 1.0
     return 1.0 + 2.0 * decay * (k - 2)
 
 

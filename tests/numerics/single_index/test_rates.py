@@ -88,3 +88,10 @@ def test_a_trapped_start_never_arrives() -> None:
     setting = Setting(CUBIC, lam=1.0, eta1=1.0, d=1000)
     assert ode_samples(setting, (0.05, 0.0), 1e-9, 0.5) is None
     assert ode_samples(setting, (0.12, 0.0), 1e-9, 0.5) is not None
+
+
+@pytest.mark.parametrize("text", ["He(2,x)-0.5*He(4,x)", "x-0.4*He(3,x)"])
+def test_a_low_exponent_does_not_save_a_trapped_start(text: str) -> None:
+    """At η_1 = 1 zero overlap, or a minimum beside it, holds every random start although k ≤ 2."""
+    setting = Setting(Link.parse(text), lam=1.0, eta1=1.0, d=1000)
+    assert theory_exponent(setting, parse_start("random")) is None
