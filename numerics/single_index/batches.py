@@ -15,6 +15,7 @@ from numerics.single_index import full, reduced
 from numerics.single_index.program import Program
 from numerics.single_index.setting import Setting, child
 from numerics.single_index.starts import Overlaps, embed
+from theory.checks import positive, real, whole
 from theory.errors import InputError
 
 _CHUNK_STEPS = 2**18
@@ -43,11 +44,11 @@ class Plan:
             raise InputError(
                 "steps", given=self.steps, expected="a whole number from 1 to 1e15", remedy="use --steps 100000"
             )
-        if not (math.isfinite(self.step) and self.step > 0):
-            raise InputError(
-                "step", given=self.step, expected="a positive number", remedy="use for example --step 1e-7"
-            )
-        if self.every < 0 or (self.every and self.steps // self.every > _LONGEST_PATH):
+        positive("step", self.step, remedy="use for example --step 1e-7")
+        if real(self.target) is None or math.isnan(self.target):
+            raise InputError("target", given=self.target, expected="a number", remedy="use for example --target 0.9")
+        whole("every", self.every, remedy="record each so many steps, or use 0 for none")
+        if self.every and self.steps // self.every > _LONGEST_PATH:
             raise InputError(
                 "every", given=self.every, expected=f"at most {_LONGEST_PATH} records", remedy="record less often"
             )

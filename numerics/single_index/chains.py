@@ -86,6 +86,9 @@ def run_chains(
     """
     check_counts(replicas=replicas, workers=workers, dask=dask)
     replica_seed(seed, 0)
+    if method not in _MOST_STEPS:
+        raise InputError("method", given=method, expected="reduced or full", remedy="use --method reduced")
+    check_start(start)
     work = float(replicas) * plan.steps * (1 if method == "reduced" else setting.d)
     if work > _MOST_STEPS[method]:
         raise BudgetError(
@@ -101,6 +104,14 @@ def run_chains(
     with Store.open(store) as opened:
         record = opened.record(name, job.parameters(), seed)
         return _run(job, replicas, workers, dask, progress, record)
+
+
+def check_start(start: object) -> None:
+    """``InputError`` for what is no start, such as the name of one."""
+    if isinstance(start, str) or not hasattr(start, "draw"):
+        raise InputError(
+            "start", given=start, expected="a start, not its name", remedy='use for example parse_start("random")'
+        )
 
 
 @dataclass(frozen=True)

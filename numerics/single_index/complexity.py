@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,10 +14,11 @@ from numerics.replicas import Progress
 from numerics.seeds import replica_seed
 from numerics.single_index.batches import Plan
 from numerics.single_index.censoring import LEAST_REPLICAS, Median, Slope, fit_slope, median
-from numerics.single_index.chains import Method, run_chains
+from numerics.single_index.chains import Method, check_start, run_chains
 from numerics.single_index.rates import choose_steps, ode_samples, theory_exponent
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import PcaStart, Start
+from theory.checks import real
 from theory.errors import InputError
 
 BUDGET = 8.0
@@ -165,9 +166,10 @@ def complexity(
     Raises ``InputError`` for dims that do not increase, a target outside (0, 1), or steps that do not fit.
     """
     sizes = _dims(dims)
-    if not 0 < target < 1:
+    check_start(start)
+    if real(target) is None or not 0 < target < 1:
         raise InputError("target", given=target, expected="a number between 0 and 1", remedy="use --target 0.5")
-    if not (math.isfinite(budget) and 1 <= budget <= 1e6):
+    if real(budget) is None or not (math.isfinite(budget) and 1 <= budget <= 1e6):
         raise InputError("budget", given=budget, expected="a number from 1 to 1e6", remedy="use --budget 8")
     chosen = tuple(steps) if steps is not None else choose_steps(setting, start, sizes, target)
     if len(chosen) != len(sizes):
@@ -242,10 +244,10 @@ def complexity(
 
 
 def _dims(dims: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(dims)
-    if not sizes or any(low >= high for low, high in pairwise(sizes)):
+    sizes = tuple(dims) if isinstance(dims, Iterable) else ()
+    if not sizes or not all(isinstance(d, int) for d in sizes) or any(low >= high for low, high in pairwise(sizes)):
         raise InputError(
-            "dims", given=list(dims), expected="dimensions in increasing order", remedy="use --dims 100,200,400"
+            "dims", given=dims, expected="whole dimensions in increasing order", remedy="use --dims 100,200,400"
         )
     return sizes
 

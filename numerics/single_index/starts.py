@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from numerics.single_index import pca
 from numerics.single_index.setting import Setting, child
+from theory.checks import real
 from theory.errors import InputError
 
 Overlaps = tuple[float, float]
@@ -209,7 +210,7 @@ class FixedStart:
     decay: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.m1**2 + self.m2**2 <= 1:
+        if real(self.m1) is None or real(self.m2) is None or not self.m1**2 + self.m2**2 <= 1:
             raise InputError(
                 "start", given=f"{self.m1},{self.m2}", expected="m1² + m2² ≤ 1", remedy="shorten the vector"
             )
