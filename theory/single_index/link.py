@@ -29,6 +29,7 @@ _SLOW = 30.0
 _LONG_DEGREE = 8
 _NEAR = 1.0
 _EVEN = 1e-12
+_TOUCHED = 1e-11
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,13 @@ def _roots(expression: sympy.Expr) -> list[float]:
     return [round(root, 13) + 0.0 for root in roots]
 
 
+def _zeros(expression: sympy.Expr) -> list[float]:
+    """Zeros of the expression, those of an absolute value or a power in it, which change no sign, included."""
+    inside = {part.args[0] for part in expression.atoms(sympy.Abs, sympy.Pow) if part.args[0].has(X)}
+    touched = [root for part in inside for root in _roots(part) if abs(float(_evaluate(expression, root))) < _TOUCHED]
+    return sorted([*_roots(expression), *touched])
+
+
 def _check_finite(link: Link) -> None:
     rational = np.linspace(-_REACH, _REACH, 4801)
     points = np.concatenate([rational, rational * math.sqrt(0.5)])
@@ -228,7 +236,7 @@ def _check_finite(link: Link) -> None:
                 remedy="rescale the link",
             )
     for power in link.expression.atoms(sympy.Pow):
-        if power.exp.is_number and power.exp.is_negative and (poles := _roots(power.base)):
+        if power.exp.is_number and power.exp.is_negative and (poles := _zeros(power.base)):
             raise InputError(
                 "link",
                 given=link.text,

@@ -62,3 +62,10 @@ def test_no_link(text: str) -> None:
 def test_even_links_are_seen_however_they_are_written(text: str) -> None:
     assert Link.parse(text).is_even
     assert not Link.parse(f"{text} + x/1000000").is_even
+
+
+@pytest.mark.parametrize("text", ["1/abs(x-0.0012345)", "abs(x-0.0012345)**(-0.4)", "1/(x-0.0012345)**2"])
+def test_poles_that_change_no_sign_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="pole"):
+        Link.parse(text)
+    Link.parse("1/(1+abs(x-0.0012345))")
