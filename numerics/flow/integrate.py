@@ -14,8 +14,9 @@ from numerics.flow.problem import Problem
 Losses = np.ndarray
 """Two rows, train and population loss, one column a time."""
 
-_SMALL = 0.1
-"""Below this part of the target an M grows in few entries, whose errors the solver's norm would not see."""
+_SMALL, _MOST = 0.1, 0.5
+"""An M below this part of the target, of which S moves less than that part, grows in few entries: the solver's norm
+would not see their errors."""
 _KERNEL = 1e-9
 """Relative size below which an eigenvalue of S is zero."""
 _STIFF = 3.0
@@ -32,9 +33,9 @@ def gradient_flow(problem: Problem, times: Sequence[float], *, eta: float, toler
     ``tolerance`` is the relative local error that scipy's DOP853 is allowed, by its own cautious estimate: the losses
     come out far more accurate where the state is large, and about as accurate where few of its entries move.
 
-    Where M has full rank and is not small it is integrated in place of U, by one q × q product a derivative. At long
-    times the solver's errors may take its least eigenvalues below zero, from where they run away: a run that ends so is
-    done again with U.
+    Where M has full rank, and is not small with most of it at rest, it is integrated in place of U, by one q × q
+    product a derivative. At long times the solver's errors may take its least eigenvalues below zero, from where they
+    run away: a run that ends so is done again with U.
 
     Raises ``FloatingPointError`` where the solver stops.
     """
@@ -46,7 +47,7 @@ def gradient_flow(problem: Problem, times: Sequence[float], *, eta: float, toler
     local = tolerance * math.sqrt(moved)
     if moves_gram((rows, columns)):
         start = problem.factor.T @ problem.factor
-        if float(np.linalg.norm(start)) > _SMALL * math.sqrt(columns):
+        if moved > _MOST or float(np.linalg.norm(start)) > _SMALL * math.sqrt(columns):
             try:
                 flow = _Flow(gram_velocity(problem.spectrum, rate), problem.losses_of_gram, lambda M: M, 4 * rate * top)
                 losses, end = _solve(flow, start, times, local)
