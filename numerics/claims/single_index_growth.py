@@ -94,7 +94,7 @@ def _plot(results: Sequence[tuple[str, Complexity]], alt: str) -> Plot:
 
 
 def _remark(name: str, result: Complexity) -> str:
-    if result.slope.value is None:
+    if result.slope.value is None or result.slope.stderr is None:
         return f"{name}: too few medians were reached"
     steps = ", ".join(f"{step * d:.2g}" for step, d in zip(result.steps, result.dims, strict=True))
     ode = "" if result.ode_slope is None else f", the ODE {result.ode_slope:.2f}"
