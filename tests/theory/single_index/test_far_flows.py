@@ -11,6 +11,7 @@ from theory.single_index.flow import destinations, flow
 from theory.single_index.flow_report import describe_flow
 from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss
+from theory.single_index.trap import trap
 
 CUBIC = Link.parse("x**3-3*x")
 
@@ -44,8 +45,19 @@ def test_a_start_beside_a_half_stable_point_leaves_it() -> None:
 
 def test_starts_on_both_sides_of_the_smallest_trap() -> None:
     loss = PopulationLoss(CUBIC, lam=1000.0, eta1=1.0)  # r* = 4.0e-7
-    m1, _, _ = destinations(loss, [1e-7, 4.1e-7, 1e-3], [0.0] * 3)
-    np.testing.assert_allclose(m1, [0, 1, 1], atol=1e-8)
+    starts = [1e-9, 1e-7, 3.9e-7, 3.99e-7, 3.995e-7, 4.1e-7, 1e-3]
+    m1, _, _ = destinations(loss, starts, [0.0] * len(starts))
+    np.testing.assert_allclose(m1, [0, 0, 0, 0, 1, 1, 1], atol=1e-8)
+
+
+@pytest.mark.parametrize("lam", [0.3, 1.0, 10.0])
+def test_starts_along_the_target_part_at_the_trap(lam: float) -> None:
+    """Every start goes to 0 or to 1, and nowhere else, on its side of the trap's radius."""
+    radius = trap(CUBIC, lam=lam).radius
+    assert radius is not None
+    starts = np.concatenate([np.linspace(0.02, 0.999, 60), radius * np.array([0.99, 0.999, 1.001, 1.01])])
+    m1, _, _ = destinations(PopulationLoss(CUBIC, lam=lam, eta1=1.0), starts, 0 * starts)
+    np.testing.assert_allclose(m1, starts > radius, atol=1e-8)
 
 
 def test_a_landscape_that_overflows_is_refused() -> None:
