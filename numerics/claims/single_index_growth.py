@@ -99,7 +99,7 @@ def _remark(name: str, result: Complexity) -> str:
     steps = ", ".join(f"{step * d:.2g}" for step, d in zip(result.steps, result.dims, strict=True))
     ode = "" if result.ode_slope is None else f", the ODE {result.ode_slope:.2f}"
     return (
-        f"{name}: measured {result.slope.value:.2f} ± {result.slope.stderr:.2f}{ode}, asymptotically "
+        f"{name}: measured {result.slope.value:.3f} ± {result.slope.stderr:.1g}{ode}, asymptotically "
         f"{result.theory_exponent}; δ = {steps}"
     )
 
