@@ -13,7 +13,7 @@ Run = Callable[..., tuple[int, str, str]]
     ("command", "said"),
     [
         ("sgd universality --task committee --times 0 --dims 20,40 --laws gaussian --replicas 2", "a time after 0"),
-        ("sgd universality --task committee --times 0,1 --dims 0,20 --laws gaussian --replicas 2", "from 1, incr"),
+        ("sgd universality --task committee --times 0,1 --dims 0,20 --laws gaussian --replicas 2", "from 1"),
         ("sgd simulate --task committee --delta 200 --times 0,0.5,1 --d 50 --replicas 2", "δ/d = 4 apart"),
         ("sgd simulate --task single-index --link x --delta 1 --d 10 --times 0,0.04 --replicas 2", "δ/d = 0.1 apart"),
         ("sgd ode --task single-index --link exp(x**2) --delta 1 --times 0,1", "Gaussian expectations"),
