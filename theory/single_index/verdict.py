@@ -104,7 +104,7 @@ def _prison(loss: PopulationLoss, ends: list[End]) -> str:
         return f"the population flow takes every random start to {' or '.join(places)}, not to the target"
     height = "|m1|" if loss.link.is_even else "m1"
     beyond = "" if found.radius is None else f"; only starts with {height} > r* = {found.radius:.3g} get away"
-    return f"at η1 = 1 zero overlap is a local minimum of Φ, and N grows faster than any power of d{beyond}"
+    return f"at η1 = 1 zero overlap is a local minimum of Φ, and the samples N grow faster than any power of d{beyond}"
 
 
 def _others(loss: PopulationLoss, ends: list[End], share: float) -> str:
@@ -121,4 +121,4 @@ def _others(loss: PopulationLoss, ends: list[End], share: float) -> str:
 def _warm_words(warm: bool | None) -> str:
     if warm is None:
         return ""
-    return "; from overlap 0.8 with the spike: " + ("N ~ d" if warm else "the flow does not reach the target")
+    return "; from overlap 0.8 with the spike: " + ("N ~ d samples" if warm else "the flow does not reach the target")
