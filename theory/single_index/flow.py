@@ -178,7 +178,8 @@ def destinations(
             break
         active, m, rate, speed, radius = active[moving], m[:, moving], rate[:, moving], speed[moving], radius[moving]
         jacobian, growth = jacobian[:, :, moving], growth[moving]
-        h = np.minimum(np.minimum(_STEP, _NEARER * np.maximum(radius, 1e-150)) / speed, _GROWTH / np.maximum(growth, 1e-300))
+        longest = np.minimum(_STEP, _NEARER * np.maximum(radius, 1e-150))
+        h = np.minimum(longest / speed, _GROWTH / np.maximum(growth, 1e-300))
         implicit = h * np.where(growth > 0, _GAMMA_OUT, _GAMMA_IN)
         first = _solve(jacobian, implicit, rate)
         second = _solve(jacobian, implicit, velocity(m + h * first) - 2 * first)
