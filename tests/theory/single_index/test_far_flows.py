@@ -60,6 +60,28 @@ def test_starts_along_the_target_part_at_the_trap(lam: float) -> None:
     np.testing.assert_allclose(m1, starts > radius, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("link", "lam", "eta1", "start", "end"),
+    [
+        ("tanh(2*x)", 0.0, 0.5, (-0.5, 0.2), (1.0, None)),  # through m = 0, at full speed
+        ("x", 1.0, 0.0, (-0.1, 0.0), (1.0, 0.0)),
+        ("x-0.4*He(3,x)", 1.0, 1.0, (-0.5, 0.0), (-0.100505, None)),
+        ("x**3-3*x", 1e-6, 0.5, (-0.205, 0.831), (0.0, 0.0)),  # along a slow curve, beside a fast one
+        ("x**3-3*x", 13.9734, 0.99998436, (-0.23884, -0.81052), (0.00564, -0.99998)),
+        ("He(5,x)", 1.08e-8, 0.16625, (-0.506, 0.822), (0.0, 0.0)),
+        ("x-0.4*He(3,x)", 322.5295817433809, 4.51993e-5, (-0.985933, 0.161051), (1.0, 0.0)),
+        ("He(5,x)", 19.495757, 0.161574, (-0.35217, -0.32189), (0.0, 0.0)),
+    ],
+)
+def test_paths_are_neither_left_nor_stopped_on(
+    link: str, lam: float, eta1: float, start: tuple[float, float], end: tuple[float, float | None]
+) -> None:
+    m1, m2, _ = destinations(PopulationLoss(Link.parse(link), lam=lam, eta1=eta1), [start[0]], [start[1]])
+    assert m1[0] == pytest.approx(end[0], abs=1e-5)
+    if end[1] is not None:
+        assert m2[0] == pytest.approx(end[1], abs=1e-5)
+
+
 def test_a_landscape_that_overflows_is_refused() -> None:
     loss = PopulationLoss(Link.parse("exp(x)"), lam=1000.0, eta1=1.0)
     with pytest.raises(ReachError, match="lower lambda"):
