@@ -67,7 +67,7 @@ def _gather(conditions: Conditions) -> Evidence:
             replicas=_REPLICAS[conditions.effort],
             seed=conditions.seed,
             **conditions.where,
-            name="UN-1",
+            name=f"UN-1 {name}",
         )
         results[name] = (_DIMS, verdict.laws[0])
     bound = 0.05 if conditions.effort == "quick" else 0.02
