@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from numerics.claims.ledger import STANDARD_ERRORS
 from numerics.simulate import Simulation, simulate
 from regimes.faces import FACES, Face
 from regimes.limit import limit
@@ -27,7 +28,6 @@ TIE = 2.0
 CLOSE = 0.05
 """… or at most this share of the change."""
 
-STANDARD_ERRORS = 4.0
 MOST_NOISE = 0.1
 """A miss known less precisely than this share of the change decides nothing, and counts as not holding."""
 

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Literal, TypedDict
 
 from numerics.places import PlaceError
+from numerics.student import as_rare
 from theory.errors import InputError
 
 Effort = Literal["quick", "full"]
@@ -29,9 +30,7 @@ def standard_errors(replicas: int) -> float:
     >>> [round(standard_errors(count), 2) for count in (3, 16, 1000)]
     [125.64, 5.48, 4.02]
     """
-    from scipy.stats import norm, t
-
-    return float(t.isf(norm.sf(STANDARD_ERRORS), replicas - 1)) if replicas > 1 else math.inf
+    return as_rare(STANDARD_ERRORS, replicas - 1) if replicas > 1 else math.inf
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm as normal
-from scipy.stats import t as student
 
 from numerics.claims.ledger import STANDARD_ERRORS, Quantity
+from numerics.student import as_rare
 
 Array = NDArray[np.float64]
 Approach = Literal["converges", "stays away", "undecided"]
@@ -142,7 +141,7 @@ def student_errors(dims: Sequence[int], errors: Sequence[float], bars: Sequence[
     leverage, _ = _leverages(dims, errors, bars)
     variances = (leverage * np.maximum(np.asarray(bars) / np.asarray(errors), _SHARPEST)) ** 2
     together = float(variances.sum() ** 2 / (variances**2).sum())
-    return float(student.isf(normal.sf(STANDARD_ERRORS), freedom * min(together, 2.0)))
+    return as_rare(STANDARD_ERRORS, freedom * min(together, 2.0))
 
 
 def slope_floor(dims: Sequence[int], errors: Sequence[float], bars: Sequence[float], floors: Sequence[float]) -> float:

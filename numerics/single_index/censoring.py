@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numerics.student import as_rare
 from theory.errors import InputError
 
 _RESAMPLES = 500
@@ -126,7 +127,4 @@ def _inflation(count: int) -> float | None:
         return None
     if count >= _MANY:
         return 1.0
-    from scipy.stats import norm, t
-
-    beyond = float(norm.sf(2))
-    return float(t.isf(beyond, count - 1) / 2) * math.sqrt(count / (count - 1))
+    return as_rare(2, count - 1) / 2 * math.sqrt(count / (count - 1))
