@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 
 from numerics.sgd.simulate import simulate_sgd
-from theory.effective.laws import LAWS
-from theory.effective.tasks import committee
+from theory.sgd.laws import LAWS
+from theory.sgd.tasks import committee
 
 D = 1000
 STEPS = 20_000

@@ -15,11 +15,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.effective.drift import Drift
-from theory.effective.erf_committee import erf_drift, recognise
-from theory.effective.ode import effective_ode
-from theory.effective.state import start_state
-from theory.effective.tasks import committee
+from theory.sgd.drift import Drift
+from theory.sgd.erf_committee import erf_drift, recognise
+from theory.sgd.ode import effective_ode
+from theory.sgd.state import start_state
+from theory.sgd.tasks import committee
 
 Array = NDArray[np.float64]
 REPEATS = 9

@@ -32,9 +32,9 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import torchdiffeq  # noqa: E402
 
-from numerics.flow.draw import Draw  # noqa: E402
-from numerics.flow.formulation import choose, follow  # noqa: E402
-from numerics.flow.integrate import gradient_flow  # noqa: E402
+from numerics.gradient_flow.draw import Draw  # noqa: E402
+from numerics.gradient_flow.formulation import choose, follow  # noqa: E402
+from numerics.gradient_flow.integrate import gradient_flow  # noqa: E402
 from theory.autoencoder.sizes import Sizes  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)

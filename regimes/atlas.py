@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from regimes.faces import FACES, Face
 from regimes.scaling import Scaling
-from theory.limits.solution import LimitSolution
-from theory.limits.table import SOLUTIONS
+from theory.autoencoder.limits.solution import LimitSolution
+from theory.autoencoder.limits.table import SOLUTIONS
 
 _TRIANGLE = {"R": ("1", "1"), "N": (r"\sigma^2 n", "σ²n"), "P": (r"\sigma^2 p", "σ²p")}
 _OUTSIDE = {"m": "p", "p": "m"}

@@ -10,12 +10,12 @@ import numpy as np
 
 from regimes.atlas import ATLAS
 from regimes.faces import Face, parse_face
+from theory.autoencoder.limits.correction import ORDER, correction
+from theory.autoencoder.limits.free import algebra_curves
+from theory.autoencoder.limits.solution import Curves, FloatArray, LimitSolution, Ratios
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.checks import positive
 from theory.errors import InputError, ReachError
-from theory.limits.correction import ORDER, correction
-from theory.limits.free import algebra_curves
-from theory.limits.solution import Curves, FloatArray, LimitSolution, Ratios
 from theory.times import time_grid
 
 Progress = Callable[[int, int], None]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numerics.claims.run import run_claims as claims
-    from numerics.simulate import simulate
-    from numerics.validate import validate
+    from numerics.gradient_flow.simulate import simulate
+    from numerics.gradient_flow.validate import validate
     from regimes.classify import classify
     from regimes.derive import derive
     from regimes.limit import limit
@@ -35,8 +35,8 @@ _HOMES = {
     "derive": "regimes.derive:derive",
     "limit": "regimes.limit:limit",
     "rank_faces": "regimes.ranking:rank_faces",
-    "simulate": "numerics.simulate:simulate",
-    "validate": "numerics.validate:validate",
+    "simulate": "numerics.gradient_flow.simulate:simulate",
+    "validate": "numerics.gradient_flow.validate:validate",
 }
 
 

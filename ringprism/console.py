@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ringprism.options import Format, PlainFormat
 
 if TYPE_CHECKING:
-    from numerics.replicas import Progress
+    from numerics.runs.outcome import Progress
 
 FAILED = 1
 """Exit code of a command whose verdict is not ``holds``."""

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from numerics.atlas_sizes import SETTINGS
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.loss_replicas import loss_replicas
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.gradient_flow.atlas_sizes import SETTINGS
+from numerics.gradient_flow.loss_replicas import loss_replicas
+from numerics.judge import Quantity
 from regimes.limit import limit
 from theory.autoencoder.sizes import Sizes
 

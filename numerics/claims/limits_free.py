@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.loss_replicas import loss_replicas
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.gradient_flow.loss_replicas import loss_replicas
+from numerics.judge import Quantity
+from theory.autoencoder.limits.free import extrapolate, truncate
+from theory.autoencoder.limits.solution import Ratios
 from theory.autoencoder.sizes import Sizes
-from theory.limits.free import extrapolate, truncate
-from theory.limits.solution import Ratios
 
 _PAIR = {"quick": (24, 48), "full": (64, 128)}
 _REPLICAS = {"quick": (1600, 600), "full": (12_000, 4000)}

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.digits import COMPONENTS, Floats, whitened_digits
-from numerics.flow.draw import Draw
-from numerics.flow.integrate import gradient_flow
-from numerics.flow.reduce import full
-from numerics.replicas import Experiment, Json, Values, run_replicas
+from numerics.claims.digits import COMPONENTS, Floats, whitened_digits
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.gradient_flow.draw import Draw
+from numerics.gradient_flow.integrate import gradient_flow
+from numerics.gradient_flow.reduce import full
+from numerics.judge import Quantity
+from numerics.runs.outcome import Experiment, Json, Values
+from numerics.runs.replicas import run_replicas
 from regimes.limit import limit
+from theory.autoencoder.limits.scalar_flows import logistic
 from theory.autoencoder.sizes import Sizes
-from theory.limits.scalar_flows import logistic
 from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss
 

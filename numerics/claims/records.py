@@ -8,7 +8,8 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity, Result
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Result
+from numerics.judge import Quantity
 
 
 def result_to_json(result: Result, conditions: Conditions) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity, Where
-from numerics.ranking_trial import Trial, grid, run_trial
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Where
+from numerics.gradient_flow.ranking_trial import Trial, grid, run_trial
+from numerics.judge import Quantity
 from regimes.prism import VERTICES
 from theory.autoencoder.model import AUTOENCODER
 from theory.engine.model import MatrixModel

@@ -14,7 +14,7 @@ from numerics.claims import all_claims
 from numerics.claims.ledger import Claim, Conditions, Evidence, Result, run_claim, select
 from numerics.claims.records import result_from_json, result_to_json
 from numerics.files import make_folder, write_whole
-from numerics.workers import on_workers
+from numerics.runs.processes import on_workers
 
 Finished = Callable[[Result, int, int], None]
 """Called with a result, how many results there are by now, and how many there will be."""
@@ -38,7 +38,7 @@ def run_claims(
     """
     conditions = conditions or Conditions()
     if conditions.dask is not None:
-        from numerics.cluster import check_cluster
+        from numerics.runs.cluster import check_cluster
 
         check_cluster(conditions.dask)
     if keep is not None:

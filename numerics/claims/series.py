@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.replicas import Experiment, Json, run_replicas
-from numerics.seeds import replica_seed
-from numerics.taylor import by_weight_degree
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.gradient_flow.taylor import by_weight_degree
+from numerics.judge import Quantity
+from numerics.runs.outcome import Experiment, Json
+from numerics.runs.replicas import run_replicas
+from numerics.runs.seeds import replica_seed
 from theory.autoencoder.genus import WEIGHTS
 from theory.autoencoder.model import AUTOENCODER
 from theory.autoencoder.series import LossName, LossSeries, loss_series_together

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.judge import Quantity
 from numerics.sgd.law_error import power_of_d
 from numerics.sgd.simulate import Simulation, simulate_sgd
 from numerics.sgd.universality import sup_distance
-from theory.effective.ode import effective_ode
-from theory.effective.tasks import committee
+from theory.sgd.ode import effective_ode
+from theory.sgd.tasks import committee
 
 _TIMES = (0.0, 0.5, 1.0, 2.0, 4.0)
 _STATISTIC, _ROW = "Q_1_1", 4

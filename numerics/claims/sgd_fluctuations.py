@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.judge import Quantity
 from numerics.sgd.simulate import Simulation, simulate_sgd
-from theory.effective.drift import Drift
-from theory.effective.fluctuations import Fluctuations, fixed_point, fluctuations, step_covariance
-from theory.effective.laws import law
-from theory.effective.state import State, start_state
-from theory.effective.task import Task
-from theory.effective.tasks import single_index
-from theory.effective.third_order import Shape
+from theory.sgd.drift import Drift
+from theory.sgd.fluctuations import Fluctuations, fixed_point, fluctuations, step_covariance
+from theory.sgd.laws import law
+from theory.sgd.state import State, start_state
+from theory.sgd.task import Task
+from theory.sgd.tasks import single_index
+from theory.sgd.third_order import Shape
 
 _TIMES = (0.0, 0.5, 1.0, 2.0, 3.0)
 _FLAT = Shape(np.ones(1), np.ones((1, 1, 1)))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.judge import Quantity
 from numerics.sgd.law_error import EXPECTED_SLOPE, LawError
 from numerics.sgd.universality import universality
-from theory.effective.expectations import GAUSSIAN
-from theory.effective.task import Task
-from theory.effective.tasks import committee, logistic, single_index, xor
+from theory.sgd.expectations import GAUSSIAN
+from theory.sgd.task import Task
+from theory.sgd.tasks import committee, logistic, single_index, xor
 
 SLOPE_ALLOWANCE = 0.05
 _TIMES = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
 from numerics.claims.sgd_ode import distance_plot, slope_quantity
+from numerics.judge import Quantity
 from numerics.sgd.law_error import LawError
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.universality import sup_distance, universality
-from theory.effective.expectations import GAUSSIAN
-from theory.effective.laws import law
-from theory.effective.ode import EffectiveODE, effective_ode
-from theory.effective.state import start_state
-from theory.effective.task import Task
-from theory.effective.tasks import committee, logistic, single_index, xor
+from theory.sgd.expectations import GAUSSIAN
+from theory.sgd.laws import law
+from theory.sgd.ode import EffectiveODE, effective_ode
+from theory.sgd.state import start_state
+from theory.sgd.task import Task
+from theory.sgd.tasks import committee, logistic, single_index, xor
 
 _TIMES = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
 _LAWS = {

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.judge import Quantity
 from numerics.single_index.batches import Plan
 from numerics.single_index.chains import Method, run_chains
 from numerics.single_index.rates import choose_steps, ode_samples

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.judge import Quantity
 from numerics.single_index.complexity import Complexity, complexity
 from numerics.single_index.rates import choose_steps, ode_samples
 from numerics.single_index.setting import Setting

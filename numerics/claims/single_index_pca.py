@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
-from numerics.seeds import replica_seed
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.judge import Quantity
+from numerics.runs.seeds import replica_seed
 from numerics.single_index.pca import limit_overlap, overlap_in_law, principal_component
 from numerics.single_index.setting import Setting
 from theory.single_index.link import Link

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from scipy import integrate, optimize, stats
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Quantity
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
+from numerics.judge import Quantity
 from numerics.single_index.rates import noise_strength
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import parse_start

@@ -11,7 +11,7 @@ from numerics.figures.style import colours, figure, panels, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from numerics.atlas_page import Survey
+    from numerics.gradient_flow.survey import Survey
 
 
 @styled()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numerics.sgd.simulate import Simulation
     from numerics.sgd.universality import Universality
-    from theory.effective.ode import EffectiveODE
+    from theory.sgd.ode import EffectiveODE
 
 _TITLES = {"M": "overlaps with truths", "Q": "overlaps of parameters", "b": "second layer", "p": "localised entries"}
 _MOST_LABELS = 12

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from theory.effective.ode import EffectiveODE
+    from theory.sgd.ode import EffectiveODE
 
 _KINDS = {"M": "overlap with truths", "Q": "Gram of parameters", "b": "second layer", "p": "localised entries"}
 _LINES = ("-", "--", "-.", ":")
@@ -26,8 +26,8 @@ def draw_ode(curve: EffectiveODE, smooth: EffectiveODE | None = None) -> Figure:
     ``smooth`` is the same ODE on a fine grid of times: the line, on which ``curve`` puts its marks. Without it
     ``curve`` is the line as well.
 
-    >>> from theory.effective.ode import effective_ode
-    >>> from theory.effective.tasks import logistic
+    >>> from theory.sgd.ode import effective_ode
+    >>> from theory.sgd.tasks import logistic
     >>> [axes.get_ylabel() for axes in draw_ode(effective_ode(logistic(), [0, 1, 2])).axes]
     ['overlap with truths M', 'Gram of parameters Q']
     """

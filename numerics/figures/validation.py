@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from numerics.control_variate import Change
-    from numerics.simulate import Estimate, Simulation
-    from numerics.validate import LossName, Validation
+    from numerics.gradient_flow.control_variate import Change
+    from numerics.gradient_flow.simulate import Estimate, Simulation
+    from numerics.gradient_flow.validate import LossName, Validation
 
 LOSSES: tuple[tuple[LossName, str, str], ...] = (("train", "blue", "o"), ("population", "vermillion", "s"))
 """Each loss with its colour and its marker."""

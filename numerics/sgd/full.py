@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numba import types
 
-from numerics.normals import FASTMATH
+from numerics.kernels.normals import FASTMATH
 from numerics.sgd.gradient import GRADIENT_TYPE
 from numerics.sgd.noise import GIVEN, fill_noise
 

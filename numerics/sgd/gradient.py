@@ -8,9 +8,9 @@ from typing import Any
 import numba
 from numba import types
 
-from theory.effective.compiled import on_scalars
-from theory.effective.task import Task
 from theory.errors import InputError
+from theory.sgd.compiled import on_scalars
+from theory.sgd.task import Task
 
 # One type for the gradients of all tasks, so that the kernels which call them are compiled once and cached on disk.
 GRADIENT = types.void(types.float64[::1], types.float64[::1])
@@ -24,7 +24,7 @@ def gradient_kernel(task: Task) -> Any:
     Raises ``InputError`` where the loss has a function that cannot be compiled.
 
     >>> import numpy as np
-    >>> from theory.effective.tasks import single_index
+    >>> from theory.sgd.tasks import single_index
     >>> out = np.zeros(1)
     >>> gradient_kernel(single_index(loss="correlation"))(np.array([0.5, 2.0, 0.0]), out)
     >>> out

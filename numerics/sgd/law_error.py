@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.claims.ledger import STANDARD_ERRORS, Quantity
-from numerics.student import as_rare
+from numerics.judge import STANDARD_ERRORS, Quantity, as_rare
 
 Array = NDArray[np.float64]
 Approach = Literal["converges", "stays away", "undecided"]

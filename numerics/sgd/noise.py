@@ -11,9 +11,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.normals import FASTMATH, LANES, Stream, fill_normals, fill_words, log_unit, unit
-from theory.effective.laws import Law
+from numerics.kernels.normals import FASTMATH, LANES, Stream, fill_normals, fill_words, log_unit, unit
 from theory.errors import InputError
+from theory.sgd.laws import Law
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class Recipes:
 def recipes(laws: Sequence[Law]) -> Recipes:
     """The recipes of laws. Raises ``InputError`` for one known by its moments alone, which nobody can draw.
 
-    >>> from theory.effective.laws import law
+    >>> from theory.sgd.laws import law
     >>> recipes([law("gaussian"), law("two-point:0.2")]).thresholds
     array([[2. ],
            [0.8]])

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numba import types
 
-from numerics.normals import BLOCK, FASTMATH, fill_normals, fill_uniforms
+from numerics.kernels.normals import BLOCK, FASTMATH, fill_normals, fill_uniforms
 from numerics.sgd.gradient import GRADIENT_TYPE
 
 _F1, _F2 = types.float64[::1], types.float64[:, ::1]

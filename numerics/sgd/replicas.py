@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.replicas import Experiment, Json, Progress, Run, Values, run_replicas
+from numerics.runs.outcome import Experiment, Json, Progress, Run, Values
+from numerics.runs.replicas import run_replicas
 from numerics.sgd.run import Setting, Tick, run_replica
 
 if TYPE_CHECKING:
-    from numerics.store import Store
+    from numerics.runs.store import Store
 
 Array = NDArray[np.float64]
 

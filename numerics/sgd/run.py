@@ -11,16 +11,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.normals import BLOCK, fill_normals, fill_uniforms, stream
+from numerics.kernels.normals import BLOCK, fill_normals, fill_uniforms, stream
 from numerics.sgd.full import advance
 from numerics.sgd.gradient import gradient_kernel
 from numerics.sgd.noise import GIVEN, recipes
 from numerics.sgd.reduced import advance_reduced
 from numerics.sgd.vectors import Spread, vectors
-from theory.effective.laws import Law
-from theory.effective.state import State
-from theory.effective.task import Task
 from theory.errors import InputError
+from theory.sgd.laws import Law
+from theory.sgd.state import State
+from theory.sgd.task import Task
 
 Array = NDArray[np.float64]
 Method = Literal["full", "reduced"]
@@ -55,7 +55,7 @@ class Setting:
 def step_marks(task: Task, times: tuple[float, ...], d: int) -> tuple[int, ...]:
     """The number of steps at each time: n δ/d = t, rounded to the nearest step.
 
-    >>> from theory.effective.tasks import committee
+    >>> from theory.sgd.tasks import committee
     >>> step_marks(committee(step=0.5), (0.0, 1.0, 2.0), 100)
     (0, 200, 400)
     """

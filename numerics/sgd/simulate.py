@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.replicas import Progress, check_counts
+from numerics.runs.outcome import Progress
+from numerics.runs.replicas import check_counts
 from numerics.sgd.gradient import gradient_kernel
 from numerics.sgd.noise import recipes
 from numerics.sgd.replicas import run_setting
 from numerics.sgd.run import Method, Setting, step_marks
 from numerics.sgd.vectors import Spread
 from theory.checks import whole
-from theory.effective.expectations import GAUSSIAN, Laws, component_laws
-from theory.effective.laws import Law
-from theory.effective.stability import round_down, stable_step
-from theory.effective.state import State, as_state, describe, statistic_names
-from theory.effective.task import Task
 from theory.errors import BudgetError, InputError
+from theory.sgd.expectations import GAUSSIAN, Laws, component_laws
+from theory.sgd.laws import Law
+from theory.sgd.stability import round_down, stable_step
+from theory.sgd.state import State, as_state, describe, statistic_names
+from theory.sgd.task import Task
 from theory.times import time_grid
 
 if TYPE_CHECKING:
-    from numerics.store import Store
+    from numerics.runs.store import Store
 
 Array = NDArray[np.float64]
 
@@ -164,7 +165,7 @@ def simulate_sgd(
     Raises ``InputError`` for a law that cannot be drawn, a step of 0 or a d too small, a store of another run, and
     where every replica diverges; ``BudgetError`` beyond two days.
 
-    >>> from theory.effective.tasks import single_index
+    >>> from theory.sgd.tasks import single_index
     >>> run = simulate_sgd(single_index(), [0, 1], d=100, replicas=2, seed=0)
     >>> run.names, run.values.shape
     (('M_1_1', 'Q_1_1'), (2, 2, 2))

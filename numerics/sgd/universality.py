@@ -12,18 +12,18 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.replicas import Progress
+from numerics.runs.outcome import Progress
 from numerics.sgd.law_error import RULE, Approach, LawError
 from numerics.sgd.run import step_marks
 from numerics.sgd.simulate import Simulation, choice, simulate_sgd
 from numerics.sgd.vectors import Spread
 from theory.checks import whole
-from theory.effective.expectations import GAUSSIAN
-from theory.effective.laws import Law
-from theory.effective.ode import effective_ode
-from theory.effective.state import State, as_state
-from theory.effective.task import Task
 from theory.errors import InputError, ReachError
+from theory.sgd.expectations import GAUSSIAN
+from theory.sgd.laws import Law
+from theory.sgd.ode import effective_ode
+from theory.sgd.state import State, as_state
+from theory.sgd.task import Task
 from theory.times import time_grid
 
 Array = NDArray[np.float64]
@@ -122,8 +122,8 @@ def universality(
     ``simulate_sgd``. Raises ``InputError`` for fewer than two dimensions, laws of
     one name or fewer than two replicas, ``ReachError`` where simulations diverge.
 
-    >>> from theory.effective.laws import law
-    >>> from theory.effective.tasks import logistic
+    >>> from theory.sgd.laws import law
+    >>> from theory.sgd.tasks import logistic
     >>> verdict = universality(logistic(), [0, 1], laws=[law("rademacher")], dims=[50, 200], replicas=4, seed=0)
     >>> verdict.dims, verdict.laws[0].law
     ((50, 200), 'rademacher')
@@ -228,7 +228,7 @@ def _check(grid: tuple[float, ...], laws: Sequence[Law], dims: Sequence[int], re
             "laws",
             given=laws,
             expected="a list of Law",
-            remedy='read each by its name: theory.effective.laws.law("gaussian")',
+            remedy='read each by its name: theory.sgd.laws.law("gaussian")',
         )
     names = [law.name for law in laws]
     if not names or len(set(names)) < len(names):

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.effective.state import State, full_gram
-from theory.effective.task import Task
 from theory.errors import InputError
+from theory.sgd.state import State, full_gram
+from theory.sgd.task import Task
 
 Array = NDArray[np.float64]
 Spread = Literal["random", "flat"]
@@ -24,8 +24,8 @@ def vectors(task: Task, state: State, d: int, *, spread: Spread, generator: np.r
     1/d; ``flat`` takes square waves, (1, 1, …)/√d for the last truth first, whose sums Σ v³ are of order d^{−1/2}.
     Raises ``InputError`` where ``d`` leaves no room for them.
 
-    >>> from theory.effective.state import start_state
-    >>> from theory.effective.tasks import single_index
+    >>> from theory.sgd.state import start_state
+    >>> from theory.sgd.tasks import single_index
     >>> task = single_index()
     >>> W, V = vectors(task, start_state(task), 64, spread="random", generator=np.random.default_rng(0))
     >>> round(float(W[0] @ V[0]), 12), round(float(W[0] @ W[0]), 12)

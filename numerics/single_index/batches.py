@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numerics.normals import LANES, stream
-from numerics.replicas import Progress, Values
+from numerics.kernels.normals import LANES, stream
+from numerics.runs.outcome import Progress, Values
 from numerics.single_index import full, reduced
 from numerics.single_index.program import Program
 from numerics.single_index.setting import Setting, child

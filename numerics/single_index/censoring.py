@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numerics.student import as_rare
+from numerics.judge import as_rare
 from theory.errors import InputError
 
 _RESAMPLES = 500

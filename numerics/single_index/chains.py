@@ -13,16 +13,17 @@ from typing import Literal
 
 import numpy as np
 
-from numerics.normals import LANES
-from numerics.provenance import environment
-from numerics.replicas import Failure, Json, Outcome, Progress, Values, check_counts
-from numerics.seeds import replica_seed
+from numerics.kernels.normals import LANES
+from numerics.runs.outcome import Failure, Json, Outcome, Progress, Values
+from numerics.runs.provenance import environment
+from numerics.runs.replicas import check_counts
+from numerics.runs.seeds import replica_seed
+from numerics.runs.store import Record, Store
+from numerics.runs.threads import on_threads
 from numerics.single_index.batches import Clock, Plan, Stopped, full_batch, reduced_batch
 from numerics.single_index.program import Program, compile_link
 from numerics.single_index.setting import Setting, child
 from numerics.single_index.starts import Overlaps, Start
-from numerics.store import Record, Store
-from numerics.thread_workers import on_threads
 from theory.errors import BudgetError, InputError
 
 Method = Literal["reduced", "full"]
@@ -173,7 +174,7 @@ def _outcomes(
         for outcomes in on_threads(run, batches, workers, poll=clock.report):
             yield from outcomes
         return
-    from numerics.cluster import on_cluster
+    from numerics.runs.cluster import on_cluster
 
     for outcome in on_cluster(partial(_batch_far, job), batches, dask):
         yield outcome

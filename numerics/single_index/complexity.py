@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from numerics.replicas import Progress
-from numerics.seeds import replica_seed
+from numerics.runs.outcome import Progress
+from numerics.runs.seeds import replica_seed
 from numerics.single_index.batches import Plan
 from numerics.single_index.censoring import LEAST_REPLICAS, Median, Slope, fit_slope, median
 from numerics.single_index.chains import Method, check_start, run_chains

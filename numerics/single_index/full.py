@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.normals import BLOCK, fill_normals
+from numerics.kernels.normals import BLOCK, fill_normals
 from numerics.single_index.program import execute
 
 

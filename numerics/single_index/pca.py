@@ -9,7 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from numerics.normals import fill_normals, stream
+from numerics.kernels.normals import fill_normals, stream
 from numerics.single_index.setting import Setting, child
 from theory.errors import BudgetError, ReachError
 

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.normals import BLOCK, FASTMATH, LANES, U64, fill_normals, fill_uniforms, log_unit, rotate, unit
+from numerics.kernels.normals import BLOCK, FASTMATH, LANES, U64, fill_normals, fill_uniforms, log_unit, rotate, unit
 from numerics.single_index.program import execute
 
 STRIDE = 16

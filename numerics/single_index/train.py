@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.replicas import Progress
+from numerics.runs.outcome import Progress
 from numerics.single_index.batches import Plan
 from numerics.single_index.censoring import median
 from numerics.single_index.chains import Method, Runs, run_chains

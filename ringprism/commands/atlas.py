@@ -18,8 +18,9 @@ def atlas(
     workers: WorkersOption = 1,
 ) -> None:
     """Write the atlas: for each face its cone, scales, formula, asymptotics, and limit against simulation."""
-    from numerics.atlas_page import atlas_html, survey_faces
     from numerics.files import make_folder, write_whole
+    from numerics.gradient_flow.survey import survey_faces
+    from numerics.pages.atlas import atlas_html
 
     make_folder(out)
     with progress_bar("faces") as progress:

@@ -40,8 +40,8 @@ def claims(
     from numerics.claims.records import result_to_json
     from numerics.claims.run import run_claims
     from numerics.files import write_whole
-    from numerics.replicas import check_counts
-    from numerics.report import report_html, verdict_counts
+    from numerics.pages.claims import report_html, verdict_counts
+    from numerics.runs.replicas import check_counts
 
     if quick and full:
         raise InputError("effort", given="--quick --full", expected="one of them", remedy="drop one")

@@ -26,7 +26,7 @@ def demo(
     from numerics.figures.style import save
     from numerics.figures.validation import draw_validation
     from numerics.files import make_folder
-    from numerics.validate import validate
+    from numerics.gradient_flow.validate import validate
     from regimes.ranking import rank_faces
     from regimes.scaling import representative
     from theory.autoencoder.series import loss_series

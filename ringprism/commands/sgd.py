@@ -50,8 +50,8 @@ def ode(
     """
     import numpy as np
 
-    from theory.effective.laws import law as read_law
-    from theory.effective.ode import effective_ode
+    from theory.sgd.laws import law as read_law
+    from theory.sgd.ode import effective_ode
     from theory.times import parse_times
 
     if figure is not None:

@@ -9,7 +9,7 @@ import typer
 from theory.errors import InputError
 
 if TYPE_CHECKING:
-    from theory.effective.task import Task
+    from theory.sgd.task import Task
 
 TaskName = Annotated[str, typer.Option("--task", help="single-index, committee, logistic or xor.")]
 Law = Annotated[
@@ -73,7 +73,7 @@ Ridge = Annotated[
 
 def read_task(name: str, *, delta: float | None, **options: object) -> Task:
     """The task that the options describe; ``None`` keeps the task's default."""
-    from theory.effective.tasks import build_task
+    from theory.sgd.tasks import build_task
 
     return build_task(name, step=delta, **options)
 

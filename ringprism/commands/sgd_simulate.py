@@ -14,10 +14,10 @@ from theory.errors import InputError, RingprismError
 
 if TYPE_CHECKING:
     from numerics.sgd.simulate import Simulation
-    from theory.effective.laws import Law
-    from theory.effective.ode import EffectiveODE
-    from theory.effective.state import State
-    from theory.effective.task import Task
+    from theory.sgd.laws import Law
+    from theory.sgd.ode import EffectiveODE
+    from theory.sgd.state import State
+    from theory.sgd.task import Task
 
 Spread = Annotated[
     str, typer.Option("--spread", help="How delocalised vectors lie: random, or flat (entries of one size).")
@@ -59,8 +59,8 @@ def simulate_command(
     """Simulate one-pass SGD with step δ/d and print its summary statistics in time nδ/d, with standard errors."""
     from numerics.figures.style import figure_path
     from numerics.sgd.simulate import simulate_sgd
-    from theory.effective.laws import law as read_law
-    from theory.effective.state import start_state
+    from theory.sgd.laws import law as read_law
+    from theory.sgd.state import start_state
     from theory.times import parse_times
 
     problem = option.read_task(
@@ -145,7 +145,7 @@ def universality_command(
     """Measure how simulations under several laws approach the ODE as d grows: a distance for each d and a power."""
     from numerics.figures.style import figure_path
     from numerics.sgd.universality import universality
-    from theory.effective.state import start_state
+    from theory.sgd.state import start_state
     from theory.times import parse_times
 
     problem = option.read_task(
@@ -196,7 +196,7 @@ def read_laws(text: str) -> list[Law]:
     >>> [law.name for law in read_laws("gaussian,two-point:0.2")]
     ['gaussian', 'two-point:0.2']
     """
-    from theory.effective.laws import law
+    from theory.sgd.laws import law
 
     separator = ";" if ";" in text else ","
     return [law(item) for item in text.split(separator) if item.strip()]
@@ -220,7 +220,7 @@ def _ode_curves(task: Task, grid: tuple[float, ...], start: State, law: Law) -> 
     """The ODE on a fine grid for a figure; none where it has no solution that far, or the law no quadrature."""
     import numpy as np
 
-    from theory.effective.ode import effective_ode
+    from theory.sgd.ode import effective_ode
 
     try:
         return [effective_ode(task, np.linspace(0.0, grid[-1], 101), start=start, laws=law)] if grid[-1] else []
@@ -231,7 +231,7 @@ def _ode_curves(task: Task, grid: tuple[float, ...], start: State, law: Law) -> 
 
 def _stability(task: Task, start: State, run: Simulation, law: Law) -> tuple[str, ...]:
     """A warning where the expected loss rose, judged at the replicas' mean statistics."""
-    from theory.effective.stability import step_warnings
+    from theory.sgd.stability import step_warnings
 
     if run.diverged:
         return ()

@@ -36,7 +36,7 @@ def simulate(
 ) -> None:
     """Simulate gradient flow from random weights and data: mean losses over time with standard errors."""
     from numerics.figures.style import figure_path, save
-    from numerics.simulate import simulate as run
+    from numerics.gradient_flow.simulate import simulate as run
     from theory.autoencoder.sizes import Sizes
     from theory.times import parse_times
 

@@ -18,7 +18,7 @@ FileArgument = Annotated[Path, typer.Argument(help="The results store (the --sto
 @store.command()
 def show(file: FileArgument, format: PlainFormatOption = PlainFormat.text) -> None:
     """The runs in a store: parameters, seed, replicas, versions, failures."""
-    from numerics.store_report import summary
+    from numerics.runs.store_report import summary
 
     console.emit(summary(file), format)
 
@@ -26,7 +26,7 @@ def show(file: FileArgument, format: PlainFormatOption = PlainFormat.text) -> No
 @store.command()
 def verify(file: FileArgument, format: PlainFormatOption = PlainFormat.text) -> None:
     """Check the file's structure and the checksum of every row, and say what was checked."""
-    from numerics.store_report import verify as check
+    from numerics.runs.store_report import verify as check
 
     console.emit(check(file), format)
 
@@ -39,8 +39,8 @@ def export(
     """Write every value to a table, one row a number, and the runs' parameters and versions to a .json beside it."""
     import sys
 
-    from numerics.store_report import counted, sidecar
-    from numerics.store_report import export as write
+    from numerics.runs.store_report import counted, sidecar
+    from numerics.runs.store_report import export as write
 
     count = write(file, to)
     print(f"{to}: {counted(count, 'row')}; parameters and versions in {sidecar(to)}", file=sys.stderr)

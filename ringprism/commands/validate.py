@@ -27,7 +27,7 @@ def validate(
 ) -> int:
     """Compare a limit with a simulation, by a rule stated before. Exit code 1 when the verdict is not ``holds``."""
     from numerics.figures.style import figure_path, save
-    from numerics.validate import validate as run
+    from numerics.gradient_flow.validate import validate as run
     from theory.autoencoder.sizes import Sizes
     from theory.times import parse_times
 

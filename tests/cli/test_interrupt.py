@@ -22,7 +22,7 @@ def test_without_a_store_nothing_is_promised(run: Run, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("store", [["--store", "run.db"], ["--store=run.db"]])
 def test_a_store_keeps_what_was_finished(run: Run, monkeypatch: pytest.MonkeyPatch, store: list[str]) -> None:
-    monkeypatch.setattr("numerics.simulate.simulate", interrupted)
+    monkeypatch.setattr("numerics.gradient_flow.simulate.simulate", interrupted)
     sizes = ("--sizes", "p=20,n=10,m=30,sigma2=1/20", "--times", "1")
     assert run("simulate", *sizes, *store) == (130, "", "error: interrupted; what was finished is kept\n")
 

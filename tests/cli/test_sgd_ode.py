@@ -11,8 +11,8 @@ import pytest
 
 from ringprism.cli import main
 from ringprism.commands import sgd_options
-from theory.effective.task import Task
-from theory.effective.tasks import committee, logistic, single_index, xor
+from theory.sgd.task import Task
+from theory.sgd.tasks import committee, logistic, single_index, xor
 
 MOMENTS = "moments:mean=0,variance=1,kappa3=0,kappa4=0"
 

@@ -8,10 +8,10 @@ import pytest
 
 from regimes.atlas import ATLAS
 from regimes.faces import FACES
+from theory.autoencoder.limits.solution import Loss
+from theory.autoencoder.limits.table import SOLUTIONS, SOLVED
 from theory.autoencoder.series import loss_series
 from theory.engine.laurent import Laurent
-from theory.limits.solution import Loss
-from theory.limits.table import SOLUTIONS, SOLVED
 
 ORDER = 6
 LOSSES: tuple[Loss, Loss] = ("train", "population")

@@ -8,7 +8,7 @@ from math import factorial
 
 import pytest
 
-from numerics.ranking_trial import Trial, run_trial, sizes_inside
+from numerics.gradient_flow.ranking_trial import Trial, run_trial, sizes_inside
 from regimes.faces import FACES, Face, parse_face
 from regimes.ranking import CLOSE, HORIZON, ORDER, rank_faces
 from regimes.scaling import representative

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numerics.replicas import Experiment, Values
+from numerics.runs.outcome import Experiment, Values
 
 
 def normals(parameters: Mapping[str, Any], seed: np.random.SeedSequence) -> Values:

@@ -15,8 +15,8 @@ import pytest
 
 from numerics.claims.ledger import Conditions
 from numerics.claims.run import run_claims
-from numerics.places import PlaceError
-from numerics.store import Store
+from numerics.runs.places import PlaceError
+from numerics.runs.store import Store
 
 PATIENCE = 300.0
 """Seconds until something that should come is given up: only a hang takes so long."""

@@ -17,16 +17,17 @@ import pytest
 
 from numerics.claims.ledger import Conditions
 from numerics.claims.run import run_claims
-from numerics.replicas import Experiment, run_replicas
+from numerics.runs.outcome import Experiment
+from numerics.runs.replicas import run_replicas
+from numerics.runs.store import Store
 from numerics.sgd.simulate import simulate_sgd
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import parse_start
 from numerics.single_index.train import train
-from numerics.store import Store
 from tests.numerics.runs.experiments import killer, normals, odd, tiny
-from theory.effective.laws import law
-from theory.effective.tasks import committee
 from theory.errors import InputError
+from theory.sgd.laws import law
+from theory.sgd.tasks import committee
 from theory.single_index.link import Link
 
 distributed = pytest.importorskip("distributed")

@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from numerics import rows
-from numerics.replicas import Experiment, Run, Values, run_replicas
-from numerics.store import Store
+from numerics.runs import rows
+from numerics.runs.outcome import Experiment, Run, Values
+from numerics.runs.replicas import run_replicas
+from numerics.runs.store import Store
 from tests.numerics.runs.experiments import normals, tiny
 from theory.errors import InputError
 
@@ -159,7 +160,7 @@ def test_no_worker_outlives_a_killed_parent(folder: Path) -> None:
 
 def test_no_starting_worker_outlives_a_killed_parent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed while the workers still load their libraries, which a busy machine draws out."""
-    monkeypatch.setattr("numerics.workers.pin_one_thread", lambda: time.sleep(2 * PATIENCE))
+    monkeypatch.setattr("numerics.runs.processes.pin_one_thread", lambda: time.sleep(2 * PATIENCE))
     test_no_worker_outlives_a_killed_parent(folder)
 
 

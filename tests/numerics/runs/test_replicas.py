@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from numerics.replicas import Experiment, Run, run_replicas
-from numerics.seeds import replica_seed
-from numerics.store import Store
-from numerics.threads import one_thread
+from numerics.runs.blas import one_thread
+from numerics.runs.outcome import Experiment, Run
+from numerics.runs.replicas import run_replicas
+from numerics.runs.seeds import replica_seed
+from numerics.runs.store import Store
 from tests.numerics.runs.experiments import collecting, killer, normals, odd, tiny
 from theory.errors import InputError
 

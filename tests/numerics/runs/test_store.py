@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from numerics.replicas import Experiment, Outcome, run_replicas
-from numerics.store import Store
-from numerics.store_report import export, summary, verify
+from numerics.runs.outcome import Experiment, Outcome
+from numerics.runs.replicas import run_replicas
+from numerics.runs.store import Store
+from numerics.runs.store_report import export, summary, verify
 from tests.numerics.runs.experiments import normals, tiny
 from theory.errors import InputError
 
@@ -51,7 +52,7 @@ def test_runs_of_other_names_live_beside_each_other(path: Path) -> None:
 def test_versions_are_recorded_and_a_mixture_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (run,) = summary(path).runs
     assert set(json.loads(run.environments[0])) == {"code", "python", "numpy", "scipy", "numba", "machine"}
-    monkeypatch.setattr("numerics.replicas.environment", lambda: '{"code": "other"}')
+    monkeypatch.setattr("numerics.runs.replicas.environment", lambda: '{"code": "other"}')
     resumed = run_replicas(tiny(fails=True), replicas=10, seed=3, store=path)
     assert 'mixes replicas made by {"code": "0.' in resumed.warnings[0]
     assert "other" in resumed.warnings[0]

@@ -9,7 +9,7 @@ import pytest
 
 from numerics.claims.ledger import Conditions, Effort
 from numerics.claims.sgd import CLAIMS
-from numerics.replicas import Experiment, Run, Values
+from numerics.runs.outcome import Experiment, Run, Values
 
 
 @pytest.mark.parametrize("effort", ["quick", "full"])

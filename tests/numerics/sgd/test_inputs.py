@@ -10,12 +10,12 @@ import pytest
 
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.universality import universality
-from theory.effective.laws import discrete_law, law, own_law, two_point_law
-from theory.effective.ode import effective_ode
-from theory.effective.state import start_state
-from theory.effective.task import Component, Task, symbols
-from theory.effective.tasks import build_task, committee, logistic, single_index, xor
 from theory.errors import InputError
+from theory.sgd.laws import discrete_law, law, own_law, two_point_law
+from theory.sgd.ode import effective_ode
+from theory.sgd.state import start_state
+from theory.sgd.task import Component, Task, symbols
+from theory.sgd.tasks import build_task, committee, logistic, single_index, xor
 
 NAN: Any = math.nan
 TEXT: Any = "1"

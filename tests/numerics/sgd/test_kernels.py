@@ -9,18 +9,18 @@ import pytest
 import sympy
 from scipy import stats
 
-from numerics.normals import stream
-from numerics.seeds import replica_seed
+from numerics.kernels.normals import stream
+from numerics.runs.seeds import replica_seed
 from numerics.sgd.full import advance
 from numerics.sgd.gradient import gradient_kernel
 from numerics.sgd.noise import recipes
 from numerics.sgd.reduced import fill_chi_square
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.vectors import vectors
-from theory.effective.laws import own_law
-from theory.effective.state import start_state
-from theory.effective.task import Task
-from theory.effective.tasks import committee, logistic, single_index, xor
+from theory.sgd.laws import own_law
+from theory.sgd.state import start_state
+from theory.sgd.task import Task
+from theory.sgd.tasks import committee, logistic, single_index, xor
 
 _TASKS = {
     "single-index": single_index(link="tanh", step=0.3, label_noise=0.2),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from numerics.normals import stream
-from numerics.seeds import replica_seed
+from numerics.kernels.normals import stream
+from numerics.runs.seeds import replica_seed
 from numerics.sgd.noise import fill_noise, recipes
-from theory.effective.laws import LAWS, Law, law, own_law
 from theory.errors import InputError
+from theory.sgd.laws import LAWS, Law, law, own_law
 
 _SIZE = 2**19
 _DISTRIBUTIONS = {

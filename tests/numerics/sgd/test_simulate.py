@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from numerics.runs.store import Store
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.vectors import vectors
-from numerics.store import Store
-from theory.effective.laws import law, own_law
-from theory.effective.state import start_state
-from theory.effective.tasks import committee, logistic, single_index, xor
 from theory.errors import BudgetError, InputError
+from theory.sgd.laws import law, own_law
+from theory.sgd.state import start_state
+from theory.sgd.tasks import committee, logistic, single_index, xor
 
 
 @pytest.mark.parametrize("method", ["full", "reduced"])
@@ -121,7 +121,7 @@ def test_an_own_sampler_is_used_a_chunk_at_a_time() -> None:
 
 def test_components_may_have_laws_of_their_own() -> None:
     """The cloud of law (0, ±√3) and the Gaussian one: at an aligned start each enters with its weight."""
-    from theory.effective.ode import effective_ode
+    from theory.sgd.ode import effective_ode
 
     task = logistic(step=1.0)
     start = start_state(task, {"Q_1_1": 4.0, "p_1_1": 2.0})
@@ -192,7 +192,7 @@ def test_a_bad_sampler_is_named() -> None:
 
 def test_one_step_moves_the_mean_as_the_drift_says() -> None:
     """After one step E[statistic] − start = (δ/d)·drift, exactly, once δ is taken with ‖a‖² = d: at d itself."""
-    from theory.effective.drift import Drift
+    from theory.sgd.drift import Drift
 
     d, replicas = 40, 6000
     task = replace(logistic(), ridge=0.0)

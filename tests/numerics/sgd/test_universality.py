@@ -15,12 +15,12 @@ from numerics.figures.style import save
 from numerics.sgd.law_error import LawError, power_of_d, student_errors
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.universality import Universality, universality
-from theory.effective.laws import law
-from theory.effective.ode import effective_ode
-from theory.effective.state import State, start_state
-from theory.effective.task import Task
-from theory.effective.tasks import committee, logistic, single_index
 from theory.errors import InputError, ReachError
+from theory.sgd.laws import law
+from theory.sgd.ode import effective_ode
+from theory.sgd.state import State, start_state
+from theory.sgd.task import Task
+from theory.sgd.tasks import committee, logistic, single_index
 
 _DIMS = (50, 150, 450)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from numerics.seeds import replica_seed
+from numerics.runs.seeds import replica_seed
 from numerics.single_index import chains, reduced
 from numerics.single_index.batches import Plan
 from numerics.single_index.chains import Method, Runs, run_chains

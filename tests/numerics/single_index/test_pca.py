@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from numerics.seeds import replica_seed
+from numerics.runs.seeds import replica_seed
 from numerics.single_index import pca
 from numerics.single_index.setting import Setting
 from theory.errors import BudgetError

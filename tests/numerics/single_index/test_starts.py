@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from numerics.seeds import replica_seed
+from numerics.runs.seeds import replica_seed
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import PcaStart, RandomStart, Sign, TransferStart, embed, parse_start
 from theory.errors import InputError

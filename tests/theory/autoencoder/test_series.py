@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import sympy
 
-from numerics.seeds import replica_seed
-from numerics.taylor import by_weight_degree
+from numerics.gradient_flow.taylor import by_weight_degree
+from numerics.runs.seeds import replica_seed
 from regimes.derive import derive
 from regimes.faces import FACES, Face
 from regimes.limit import limit

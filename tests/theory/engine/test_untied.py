@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from numerics.seeds import replica_seed
+from numerics.runs.seeds import replica_seed
 from theory.engine import pairings
 from theory.engine.composite import composite_plan
 from theory.engine.derivatives import derivatives

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from numerics.seeds import replica_seed
+from numerics.runs.seeds import replica_seed
 from theory.engine.model import MatrixModel
 from theory.engine.series import expected_derivatives
 from theory.models.deep import deep_linear

@@ -1,0 +1,1 @@
+"""Pages to show: the atlas, the ledger."""

@@ -1,0 +1,1 @@
+"""Replicas of an experiment: seeds, workers, cluster, store."""

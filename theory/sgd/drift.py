@@ -1,0 +1,98 @@
+"""The ODE's right-hand side: drift of the summary statistics, with the critical-step correction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory.sgd.erf_committee import closed_form, erf_loss
+from theory.sgd.expectations import GAUSSIAN, Laws, Quadrature, Sample, evaluator, sample
+from theory.sgd.state import State
+from theory.sgd.task import Task
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """The drift of a task's statistics at any state, by quadrature at one level. [E] Thm 2.2, [U]
+
+    With c = ∇_z loss, time nδ/d, β the ridge and τ² the noise:
+
+        Ṁ_iα = −E[c_i u_α] − β M_iα                ḃ_i = −E[∂loss/∂b_i] − β b_i
+        Q̇_ij = −E[c_i z_j + c_j z_i] − 2β Q_ij + δτ² E[c_i c_j]
+        ṗ_il = −E[c_i a_l] − β p_il
+
+    The term with δ is the critical-step correction: it is there because steps of size δ/d are as large as can be.
+    """
+
+    task: Task
+    laws: Laws
+    quadrature: Quadrature
+    level: int
+    gradients: Callable[[Sample], list[Array]]
+
+    @classmethod
+    def of(cls, task: Task, *, laws: Laws = GAUSSIAN, level: int = 1) -> Drift:
+        """Compile the drift of a task.
+
+        >>> from theory.sgd.state import start_state
+        >>> from theory.sgd.tasks import single_index
+        >>> task = single_index(link="x", loss="correlation", ridge=1.0, step=0.2)
+        >>> Drift.of(task)(start_state(task, {"M_1_1": 0.0, "Q_1_1": 1.0})).named()
+        {'M_1_1': 1.0, 'Q_1_1': -1.8}
+        """
+        expressions = (*task.gradients.c, *task.gradients.b)
+        return cls(task, laws, Quadrature.of(task, expressions), level, evaluator(task, expressions))
+
+    def at_level(self, level: int) -> Drift:
+        """The same drift on another level of quadrature."""
+        return replace(self, level=level)
+
+    def points(self, state: State) -> Sample:
+        """The points on which expectations are taken at ``state``."""
+        return sample(self.task, state, laws=self.laws, quadrature=self.quadrature, level=self.level)
+
+    def __call__(self, state: State) -> State:
+        """The time derivative of each statistic, laid out like the state itself (``s`` does not move)."""
+        task, K = self.task, len(self.task.z)
+        points = self.points(state)
+        values = self.gradients(points)
+        c = np.stack(values[:K])
+        with_fields = np.stack([points.with_fields(c_i) for c_i in c])
+        with_local = np.stack([points.with_local(c_i) for c_i in c])
+        flat = c.reshape(K, -1)
+        second_moment = (flat * points.weights.ravel()) @ flat.T
+        cross = with_fields[:, :K]
+        b = np.zeros(len(state.b))
+        if task.train_second:
+            b = -np.array([points.average(value) for value in values[K:]]) - task.ridge * state.b
+        return State(
+            M=-with_fields[:, K:] - task.ridge * state.M,
+            Q=-(cross + cross.T) - 2 * task.ridge * state.Q + task.step * task.noise * second_moment,
+            b=b,
+            p=-with_local - task.ridge * state.p,
+            s=np.zeros_like(state.s),
+        )
+
+
+def expected_loss(task: Task, state: State, *, laws: Laws = GAUSSIAN, level: int = 2) -> float:
+    """E[loss] + ridge (β/2)(Σ w_i² + Σ b_i²) at a state: what the flow of vanishing step descends.
+
+    >>> from theory.sgd.state import start_state
+    >>> from theory.sgd.tasks import single_index
+    >>> task = single_index(link="x")
+    >>> round(expected_loss(task, start_state(task, {"M_1_1": 0.0, "Q_1_1": 1.0})), 12)
+    2.0
+    """
+    form = closed_form(task, state, laws)
+    if form is not None:
+        average = erf_loss(task, form, state)
+    else:
+        points = sample(task, state, laws=laws, quadrature=Quadrature.of(task, (task.loss,)), level=level)
+        average = points.average(evaluator(task, (task.loss,))(points)[0])
+    second = float(state.b @ state.b) if task.train_second else 0.0
+    return average + task.ridge / 2 * (float(np.trace(state.Q)) + second)
