@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, factorial, gcd
 
@@ -20,6 +21,7 @@ from theory.errors import BudgetError
 HIGHEST_ORDER = 20
 _PRIME_BITS = 17
 _PRIMES_AT_ONCE = 4
+_LEAST_VARIANCE = Fraction(1, 2**20)
 
 
 def planar_series(loss: LossName, *, order: int, progress: Callable[[int, int], None] | None = None) -> LossSeries:
@@ -91,16 +93,9 @@ class _Reduced:
 def _integer_coefficients(
     loss: LossName, order: int, sizes: _Reduced, target: bool, progress: Callable[[int, int], None] | None
 ) -> list[int]:
-    bound = _derivatives_mod(loss, order, sizes, target, None)[:, 0]
-    if not np.isfinite(bound).all():
-        raise BudgetError(
-            "planar coefficients",
-            estimate="integers beyond 10^308",
-            limit="floats, which bound them first",
-            remedy="give sizes with a larger common factor, or a lower order",
-        )
-    bits = [float(np.log2(b)) + float(np.log2(float(sizes.denominator(s)))) + 2.0 for s, b in enumerate(bound)]
-    primes = _primes(int(max(bits) // _PRIME_BITS) + 1)
+    primes = _primes(
+        _bits(loss, order, sizes, target) // _PRIME_BITS + 1, avoiding=2 * sizes.m * sizes.sigma2.denominator
+    )
     residues: list[list[int]] = [[] for _ in range(order + 1)]
     for start in range(0, len(primes), _PRIMES_AT_ONCE):
         batch = primes[start : start + _PRIMES_AT_ONCE]
@@ -111,6 +106,23 @@ def _integer_coefficients(
         if progress:
             progress(start + len(batch), len(primes))
     return [_remainder(rows, primes) for rows in residues]
+
+
+def _bits(loss: LossName, order: int, sizes: _Reduced, target: bool) -> int:
+    """Bits that every one of the integers, and its sign, is proven to fit.
+
+    With all signs turned the derivatives grow with σ²; so a variance that floats would lose is replaced by 2^-20.
+    """
+    larger = replace(sizes, sigma2=max(sizes.sigma2, _LEAST_VARIANCE))
+    bound = _derivatives_mod(loss, order, larger, target, None)[:, 0]
+    if not np.isfinite(bound).all():
+        raise BudgetError(
+            "planar coefficients",
+            estimate="integers beyond 10^308",
+            limit="floats, which bound them first",
+            remedy="give sizes with a larger common factor, or a lower order",
+        )
+    return max(math.frexp(b)[1] + 1 + sizes.denominator(s).bit_length() + 2 for s, b in enumerate(bound.tolist()))
 
 
 def _derivatives_mod(loss: LossName, order: int, sizes: _Reduced, target: bool, primes: list[int] | None) -> Array:
@@ -194,15 +206,20 @@ def _number(value: Fraction, primes: list[int] | None) -> Array:
     return np.array([float(value.numerator * pow(value.denominator, -1, p) % p) for p in primes])
 
 
-def _primes(count: int) -> list[int]:
-    """The largest ``count`` primes below 2^18: residues small enough for exact float products of 2^18 terms."""
+def _primes(count: int, *, avoiding: int) -> list[int]:
+    """The largest ``count`` primes between 2^17 and 2^18 that do not divide a number: every residue has 17 bits."""
     found: list[int] = []
-    candidate = 2**18 - 1
-    while len(found) < count:
-        if all(candidate % d for d in range(3, 512, 2)):
+    for candidate in range(2**18 - 1, 2**_PRIME_BITS, -2):
+        if len(found) == count:
+            return found
+        if all(candidate % d for d in range(3, 512, 2)) and avoiding % candidate:
             found.append(candidate)
-        candidate -= 2
-    return found
+    raise BudgetError(
+        "planar coefficients",
+        estimate=f"residues modulo {count} primes",
+        limit=f"the {len(found)} primes of 18 bits",
+        remedy="give a variance of fewer digits, or a lower order",
+    )
 
 
 def _remainder(residues: list[int], primes: list[int]) -> int:

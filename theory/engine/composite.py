@@ -8,21 +8,18 @@ allow it, and the engine falls back on letters.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
 from theory.engine.derivatives import check_order
 from theory.engine.laurent import Exponents
 from theory.engine.model import MatrixModel, Space
-from theory.engine.packed import PackedWords, add_up
+from theory.engine.packed import Codes, Integers, PackedWords, add_up, integers, multiply
 from theory.engine.ring import Word
-
-_MACHINE_SAFE = 2**48
-"""Coefficients from here on are Python integers: one more derivative of smaller ones still fits 63 bits."""
 
 
 @dataclass(frozen=True)
@@ -62,19 +59,23 @@ class PackedCombination:
     """Σ scale · Π variable^exponents · Σ_k coefficients[k] Tr(codes[k]) over ``parts``, and a constant by exponents."""
 
     scale: Fraction
-    parts: dict[Exponents, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+    parts: dict[Exponents, tuple[Codes, Integers]]
     constant: dict[Exponents, Fraction]
 
 
-def composite_plan(model: MatrixModel) -> CompositePlan | None:
-    """The plan, or ``None`` where a matrix also occurs outside a Gram letter, or a loss has products of traces.
+def composite_plan(model: MatrixModel, losses: Collection[str] | None = None) -> CompositePlan | None:
+    """The plan for some of the losses, all by default, and the train loss that drives them.
+
+    ``None`` where in these a matrix also occurs outside a Gram letter, or traces are multiplied.
 
     >>> from theory.autoencoder.model import AUTOENCODER
     >>> [(model_letter.matrix, model_letter.inner.name) for model_letter in composite_plan(AUTOENCODER).letters]
     [(0, 'n'), (1, 'm')]
     """
-    words = [word for loss in model.losses for rings in model.loss(loss.name) for word in rings]
-    if not words or any(len(rings) > 1 for loss in model.losses for rings in model.loss(loss.name)):
+    names = dict.fromkeys([model.train_loss, *(losses if losses is not None else (x.name for x in model.losses))])
+    products = [rings for name in names for rings in model.loss(name)]
+    words = [word for rings in products for word in rings]
+    if not words or any(len(rings) > 1 for rings in products):
         return None
     for outer in model.spaces:
         tilings = [_gram_letters(word, outer, model) for word in words]
@@ -101,14 +102,14 @@ def packed_derivatives(plan: CompositePlan, loss: str, *, order: int) -> tuple[P
     result = [_pack_loss(plan, loss)]
     for _ in range(order):
         previous = result[-1]
-        following: dict[Exponents, list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]] = {}
+        following: dict[Exponents, list[tuple[Codes, Integers]]] = {}
         for exponents, (codes, coefficients) in previous.parts.items():
             for digit, rows in openings.items():
                 cut, rest = plan.packed.cut(codes, digit)
                 for shift, tail, weight in rows:
                     key = tuple(i + j for i, j in zip(exponents, shift, strict=True))
                     words = plan.packed.canonical(plan.packed.append(rest, tail))
-                    following.setdefault(key, []).append((words, coefficients[cut] * int(weight / scale)))
+                    following.setdefault(key, []).append((words, multiply(coefficients, int(weight / scale))[cut]))
         parts = {key: _gather(pieces) for key, pieces in following.items()}
         result.append(PackedCombination(previous.scale * scale, parts, {}))
     return tuple(result)
@@ -143,7 +144,7 @@ def _openings(plan: CompositePlan) -> dict[int, list[tuple[Exponents, int, Fract
                 for opened in np.concatenate([rest, plan.packed.reverse(rest)]):
                     letters = plan.packed.unpack(int(opened))
                     for tail in (plan.packed.pack([digit, *letters]), plan.packed.pack([*letters, digit])):
-                        for exponents, coefficient in factor.terms.items():
+                        for exponents, coefficient in (factor * plan.model.rates[gram.matrix]).terms.items():
                             openings.setdefault(digit, []).append((exponents, tail, coefficient))
     return {digit: _merge_rows(rows) for digit, rows in openings.items()}
 
@@ -159,21 +160,16 @@ def _pack_loss(plan: CompositePlan, loss: str) -> PackedCombination:
     combination = plan.model.loss(loss)
     scale = Fraction(1, lcm(*(c.denominator for factor in combination.values() for c in factor.terms.values())))
     constant: dict[Exponents, Fraction] = {}
-    pieces: dict[Exponents, list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]] = {}
+    pieces: dict[Exponents, list[tuple[Codes, Integers]]] = {}
     for rings, factor in combination.items():
         for exponents, coefficient in factor.terms.items():
             if not rings:
                 constant[exponents] = constant.get(exponents, Fraction(0)) + coefficient
                 continue
             code = plan.packed.canonical(np.array([plan.pack(rings[0])]))
-            pieces.setdefault(exponents, []).append((code, np.array([int(coefficient / scale)])))
+            pieces.setdefault(exponents, []).append((code, integers([int(coefficient / scale)])))
     return PackedCombination(scale, {key: _gather(rows) for key, rows in pieces.items()}, constant)
 
 
-def _gather(
-    pieces: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    codes, coefficients = add_up(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-    if len(coefficients) and max(abs(int(coefficients.max())), abs(int(coefficients.min()))) >= _MACHINE_SAFE:
-        return codes, coefficients.astype(object)
-    return codes, coefficients
+def _gather(pieces: list[tuple[Codes, Integers]]) -> tuple[Codes, Integers]:
+    return add_up(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))

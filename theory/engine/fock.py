@@ -20,6 +20,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+_EXACT_TERMS = 2**18
+
 Array = npt.NDArray[np.float64]
 Element = tuple[Array, ...]
 """Coefficients by degree: entry d has shape (primes, 2^d)."""
@@ -64,7 +66,7 @@ class FreeLetters:
             b = self._opened(right, j, len(left), weighted=False)
             for i, a in enumerate(lefts[: degree + 2 - j]):
                 shared = min(a.shape[2], b.shape[2])
-                outer = self.reduce(a[:, :, :shared] @ b[:, :, :shared].transpose(0, 2, 1))[:, :, _reversals(j)]
+                outer = self._dot(a[:, :, :shared], b[:, :, :shared])[:, :, _reversals(j)]
                 if i + j <= degree:
                     result[i + j] += outer.reshape(count, -1)
                 if i and j:
@@ -90,6 +92,16 @@ class FreeLetters:
             for d in range(min(len(element), len(result))):
                 result[d] += self.reduce(element[d] * column)
         return tuple(self.reduce(array) for array in result)
+
+    def _dot(self, a: Array, b: Array) -> Array:
+        """a · bᵀ: residues below 2^17, at most 2^18 products at a time, so that every sum is below 2^53 and exact."""
+        if self.primes is None or a.shape[2] <= _EXACT_TERMS:
+            return self.reduce(a @ b.transpose(0, 2, 1))
+        total: Array = np.zeros((a.shape[0], a.shape[1], b.shape[1]))
+        for start in range(0, a.shape[2], _EXACT_TERMS):
+            part = slice(start, start + _EXACT_TERMS)
+            total += self.reduce(a[:, :, part] @ b[:, :, part].transpose(0, 2, 1))
+        return self.reduce(total)
 
     def _opened(self, element: Element, outside: int, shared: int, *, weighted: bool) -> Array:
         """Coefficients of u c: a row for each u of length ``outside``, a column for each c shorter than ``shared``."""

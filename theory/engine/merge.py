@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 from theory.engine.laurent import Laurent
 from theory.engine.model import Combination, MatrixModel
@@ -25,10 +26,11 @@ def opened(word: Word, matrix: int) -> Counter[Word]:
     return words
 
 
-def merge_rings(left: Word, right: Word, *, model: MatrixModel) -> Counter[Word]:
+def merge_rings(left: Word, right: Word, *, model: MatrixModel, matrix: int | None = None) -> Counter[Word]:
     """⟨∇Tr(left), ∇Tr(right)⟩ over all trained matrices, as rings with multiplicities: one for each pair of edges.
 
-    The empty word does not occur unless both rings are single letters; then it stands for the trace of the identity.
+    With ``matrix`` only the gradients in that one. Learning rates are left out. The empty word does not occur unless
+    both rings are single letters; then it stands for the trace of the identity.
 
     >>> from theory.autoencoder.model import AUTOENCODER as model
     >>> ring = model.word("U' U")
@@ -36,27 +38,30 @@ def merge_rings(left: Word, right: Word, *, model: MatrixModel) -> Counter[Word]
     [("U U'", 4)]
     """
     rings: Counter[Word] = Counter()
-    for matrix in model.trained:
-        right_words = opened(right, matrix)
-        for a, i in opened(left, matrix).items():
+    for trained in model.trained if matrix is None else (matrix,):
+        right_words = opened(right, trained)
+        for a, i in opened(left, trained).items():
             for b, j in right_words.items():
                 rings[canonical(transpose(a) + b)] += i * j
     return rings
 
 
 def merge(left: Combination, right: Combination, *, model: MatrixModel) -> Combination:
-    """⟨∇left, ∇right⟩ for combinations of products of rings, by the product rule.
+    """Σ_W rate_W ⟨∂left/∂W, ∂right/∂W⟩ for combinations of products of rings, by the product rule.
 
     Two single-letter rings merge to the trace of an identity, which is replaced by its dimension.
     """
     accumulator = _Accumulator(model)
-    for left_rings, a in left.items():
-        for right_rings, b in right.items():
-            factor = a * b
-            for i, left_ring in enumerate(left_rings):
-                for j, right_ring in enumerate(right_rings):
-                    others = left_rings[:i] + left_rings[i + 1 :] + right_rings[:j] + right_rings[j + 1 :]
-                    for ring, count in merge_rings(left_ring, right_ring, model=model).items():
+    rated: dict[Laurent, list[int]] = {}
+    for matrix in model.trained:
+        rated.setdefault(model.rates[matrix], []).append(matrix)
+    for (left_rings, a), (right_rings, b), (rate, matrices) in product(left.items(), right.items(), rated.items()):
+        factor = a * b * rate
+        for i, left_ring in enumerate(left_rings):
+            for j, right_ring in enumerate(right_rings):
+                others = left_rings[:i] + left_rings[i + 1 :] + right_rings[:j] + right_rings[j + 1 :]
+                for matrix in matrices:
+                    for ring, count in merge_rings(left_ring, right_ring, model=model, matrix=matrix).items():
                         accumulator.add(others, ring, left_ring, factor * count)
     return accumulator.result()
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from theory.checks import rational, whole
 from theory.engine.laurent import Laurent
+from theory.engine.monomial import Monomial
 from theory.engine.ring import Product, Word, product
 from theory.errors import InputError
 
@@ -36,14 +37,18 @@ class Space:
 class GaussianMatrix:
     """A ``rows`` × ``columns`` matrix with iid centred Gaussian entries, at time zero if it is trained.
 
-    ``variance`` of an entry is a positive number or the name of a variable. It is kept exactly; a float is read as the
-    decimal it prints as.
+    ``variance`` of an entry is a positive number, the name of a variable, or a monomial of names such as ``sigma2/n``.
+    It is kept exactly; a float is read as the decimal it prints as. ``rate`` is the learning rate of a trained matrix
+    relative to η, a positive number or a monomial likewise: dW/dt = −η · rate · ∂(train loss)/∂W.
 
     >>> p = Space("p")
     >>> GaussianMatrix("W", p, p, variance=0.1).variance
     Fraction(1, 10)
+    >>> variance, rate = GaussianMatrix("W", p, p, variance="sigma2/p", trained=True, rate="1/p").monomials()
+    >>> variance.powers, rate.powers
+    ((('sigma2', 1), ('p', -1)), (('p', -1),))
 
-    Raises ``InputError`` for a variance that is neither.
+    Raises ``InputError`` for anything else, and for a rate of a matrix that is not trained.
     """
 
     name: str
@@ -51,15 +56,22 @@ class GaussianMatrix:
     columns: Space
     variance: str | Fraction | int | float = 1
     trained: bool = False
+    rate: str | Fraction | int | float = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.variance, str):
-            return
-        what, remedy = f"variance of matrix {self.name!r}", "give for example 1/2 as Fraction(1, 2), or a name"
-        variance = rational(what, self.variance, remedy=remedy)
-        if variance <= 0:
-            raise InputError(what, given=self.variance, expected="a positive number", remedy=remedy)
-        object.__setattr__(self, "variance", _kept(self.variance, variance))
+        for part in ("variance", "rate"):
+            object.__setattr__(self, part, _positive(f"{part} of matrix {self.name!r}", getattr(self, part)))
+        if self.rate != 1 and not self.trained:
+            raise InputError(
+                f"rate of matrix {self.name!r}",
+                given=self.rate,
+                expected="a matrix that is trained",
+                remedy="set trained, or leave the rate out",
+            )
+
+    def monomials(self) -> tuple[Monomial, Monomial]:
+        """Variance and rate as monomials."""
+        return _monomial(self.variance), _monomial(self.rate)
 
 
 @dataclass(frozen=True)
@@ -106,11 +118,11 @@ class Loss:
 
 @dataclass(frozen=True)
 class MatrixModel:
-    """A Gaussian matrix model, whose trained matrices follow dW/dt = −η ∂(train loss)/∂W.
+    """A Gaussian matrix model, whose trained matrices follow dW/dt = −η · rate · ∂(train loss)/∂W.
 
     ``losses`` holds everything one may ask the time evolution of; ``train_loss`` names the one that drives it.
     ``parameters`` are further symbols (a weight decay, say) that may occur in ``powers``. The variables of every
-    result are the spaces, the variances in order of first use, and the parameters.
+    result are the spaces, the names in variances and in rates in order of first use, and the parameters.
 
     >>> p, m = Space("p"), Space("m")
     >>> norm = Loss("norm", (Term(1, ("X X'",)),))
@@ -136,9 +148,11 @@ class MatrixModel:
                 what, given, kind=kind, expected=f"a tuple of {kind.__name__}", example=example
             )
             object.__setattr__(self, part, items)
-        names = [m.name for m in self.matrices] + [*self.variables]
-        for name in names:
-            if not isinstance(name, str) or not _NAME.fullmatch(name) or names.count(name) > 1:
+        names = [*(m.name for m in self.matrices), *(space.name for space in self.spaces), *self.parameters]
+        matrices = names[: len(self.matrices)]
+        for name in (*names, *self.variables):
+            taken = names.count(name) > 1 or (name in matrices and name in self.variables)
+            if not isinstance(name, str) or not _NAME.fullmatch(name) or taken:
                 raise InputError(
                     f"name in model {self.name!r}",
                     given=name,
@@ -159,19 +173,24 @@ class MatrixModel:
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """Names of the Laurent variables: spaces, variances, parameters."""
-        variances = [m.variance for m in self.matrices if isinstance(m.variance, str)]
-        return (*(space.name for space in self.spaces), *dict.fromkeys(variances), *self.parameters)
+        """Names of the Laurent variables: spaces, those of variances, those of rates, parameters."""
+        named = [name for part in (0, 1) for m in self.matrices for name in m.monomials()[part].names]
+        return tuple(dict.fromkeys([*(space.name for space in self.spaces), *named, *self.parameters]))
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """Names of the variables that are sizes of spaces."""
+        return tuple(space.name for space in self.spaces)
 
     @cached_property
     def variances(self) -> tuple[Laurent, ...]:
         """The variance of an entry of each matrix, as a monomial."""
-        return tuple(
-            Laurent.variable(m.variance, self.variables)
-            if isinstance(m.variance, str)
-            else Laurent.constant(Fraction(m.variance), self.variables)
-            for m in self.matrices
-        )
+        return tuple(self._laurent(m.monomials()[0]) for m in self.matrices)
+
+    @cached_property
+    def rates(self) -> tuple[Laurent, ...]:
+        """The learning rate of each matrix, relative to η, as a monomial; 1 for those that are not trained."""
+        return tuple(self._laurent(m.monomials()[1]) for m in self.matrices)
 
     @cached_property
     def trained(self) -> tuple[int, ...]:
@@ -240,6 +259,9 @@ class MatrixModel:
         """The trace of the identity on a space."""
         return Laurent.variable(space.name, self.variables)
 
+    def _laurent(self, monomial: Monomial) -> Laurent:
+        return Laurent.monomial(dict(monomial.powers), self.variables, monomial.coefficient)
+
     def _spell(self, letter: int) -> str:
         return self.matrices[letter >> 1].name + ("'" if letter & 1 else "")
 
@@ -275,6 +297,25 @@ def _tuple(what: str, given: object, *, kind: type[_Item], expected: str, exampl
     if isinstance(given, tuple | list) and all(isinstance(item, kind) for item in given):
         return tuple(given)
     raise InputError(what, given=given, expected=expected, remedy=f"give for example ({example},), with the comma")
+
+
+def _positive(what: str, given: object) -> str | Fraction | int:
+    """A positive number, exactly, or the text of a monomial with a positive coefficient."""
+    remedy = 'give for example 1/2 as Fraction(1, 2), a name, or a monomial such as "sigma2/n"'
+    if isinstance(given, str):
+        monomial = Monomial.parse(given, what=what)
+        if monomial.powers:
+            return given
+        exact = monomial.coefficient
+    else:
+        exact = rational(what, given, remedy=remedy)
+    if exact <= 0:
+        raise InputError(what, given=given, expected="a positive number", remedy=remedy)
+    return _kept(given, exact)
+
+
+def _monomial(given: str | Fraction | int | float) -> Monomial:
+    return Monomial.parse(given) if isinstance(given, str) else Monomial(Fraction(given))
 
 
 def _kept(given: object, exact: Fraction) -> Fraction | int:

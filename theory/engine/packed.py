@@ -57,7 +57,7 @@ class PackedWords:
 
     def widths(self, codes: Codes) -> Codes:
         """Bits taken by the digits of each code."""
-        exponents = np.frexp(codes.astype(np.float64))[1].astype(np.int64) - 1
+        exponents = np.minimum(np.frexp(codes.astype(np.float64))[1].astype(np.int64) - 1, _MACHINE_BITS)
         return exponents - ((np.int64(1) << exponents) > codes)
 
     def reverse(self, codes: Codes) -> Codes:
@@ -175,14 +175,56 @@ class PackedWords:
         return heads << widths | tail_codes - (np.int64(1) << widths)
 
 
-def add_up(codes: Codes, values: npt.NDArray[np.int64]) -> tuple[Codes, npt.NDArray[np.int64]]:
+Integers = npt.NDArray[np.int64]
+"""Exact integers: machine ones where all fit 63 bits, else an array of Python's."""
+
+_MACHINE_LIMIT = 2**62
+
+
+def integers(values: Sequence[int]) -> Integers:
+    """An array of exact integers, of Python's where one does not fit a machine word.
+
+    >>> integers([1, 2**70]).dtype, integers([1, -(2**61)]).dtype
+    (dtype('O'), dtype('int64'))
+    """
+    fits = all(abs(value) < _MACHINE_LIMIT for value in values)
+    return np.array(values, dtype=np.int64 if fits else object)
+
+
+def largest(values: Integers) -> int:
+    """The largest absolute value, 0 of none."""
+    return max(int(values.max()), -int(values.min())) if len(values) else 0
+
+
+def multiply(values: Integers, factor: int) -> Integers:
+    """Every value times a factor: machine arithmetic where the largest product fits, Python's else.
+
+    >>> multiply(np.array([2**40]), 2**30)[0] == 2**70
+    True
+    """
+    if values.dtype == object or max(1, largest(values)) * abs(factor) >= _MACHINE_LIMIT:
+        return np.asarray(values.astype(object) * factor)
+    return values * np.int64(factor)
+
+
+def add_up(codes: Codes, values: Integers) -> tuple[Codes, Integers]:
     """Distinct codes in order, and the sum of the values of each; zeros dropped.
+
+    Machine arithmetic where the sum of absolute values of each code is proven to fit; values that fit come back as
+    machine integers.
 
     >>> [list(map(int, array)) for array in add_up(np.array([3, 2, 3]), np.array([1, 5, 1]))]
     [[2, 3], [5, 2]]
     """
     distinct, inverse = np.unique(codes, return_inverse=True)
+    if values.dtype != object:
+        sizes = np.bincount(inverse, weights=np.abs(values.astype(np.float64)), minlength=len(distinct))
+        if len(values) and float(sizes.max()) * (1 + len(values) * 2.0**-52) >= _MACHINE_LIMIT:
+            values = values.astype(object)
     totals = np.zeros(len(distinct), dtype=values.dtype)
     np.add.at(totals, inverse, values)
     kept = totals != 0
-    return distinct[kept], totals[kept]
+    totals = totals[kept]
+    if totals.dtype == object and largest(totals) < _MACHINE_LIMIT:
+        totals = totals.astype(np.int64)
+    return distinct[kept], totals

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_poly
+from flint import Ordering, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_poly
 
 from theory.engine.composite import CompositePlan, PackedCombination, composite_plan, packed_derivatives
 from theory.engine.derivatives import derivatives
@@ -77,27 +77,31 @@ def _planar_gram(
 
 
 class _LetterValues:
-    """Planar values of words in the matrices and their transposes."""
+    """Planar values of words in the matrices and their transposes, in the sizes and one symbol a variance."""
 
     def __init__(self, model: MatrixModel) -> None:
         self.model = model
-        self.context = fmpq_mpoly_ctx.get(list(model.variables), Ordering.lex)
+        symbols = [*(f"d{k}" for k in range(len(model.spaces))), *(f"v{k}" for k in range(len(model.matrices)))]
+        self.context = fmpq_mpoly_ctx.get(symbols, Ordering.lex)
         self.zero: fmpq_mpoly = self.context.constant(0)
         self.one: fmpq_mpoly = self.context.constant(1)
-        generators = dict(zip(model.variables, self.context.gens(), strict=True))
-        self.sizes = {space: generators[space.name] for space in model.spaces}
-        self.variances = [
-            generators[matrix.variance]
-            if isinstance(matrix.variance, str)
-            else self.one * _fmpq(Fraction(matrix.variance))
-            for matrix in model.matrices
-        ]
+        generators = self.context.gens()
+        self.sizes = dict(zip(model.spaces, generators, strict=False))
+        self.variances = generators[len(model.spaces) :]
         self._known: dict[Word, fmpq_mpoly] = {}
 
     def laurent(self, value: fmpq_mpoly) -> Laurent:
-        terms: dict[Exponents, Fraction] = {
-            tuple(int(e) for e in exponents): Fraction(int(c.p), int(c.q)) for exponents, c in value.to_dict().items()
-        }
+        images = [*(model_size for model_size in map(self.model.size, self.model.spaces)), *self.model.variances]
+        (columns, factors) = zip(*(next(iter(image.terms.items())) for image in images), strict=True)
+        terms: dict[Exponents, Fraction] = {}
+        for powers, c in value.to_dict().items():
+            exponents, coefficient = [0] * len(self.model.variables), Fraction(int(c.p), int(c.q))
+            for power, column, factor in zip(map(int, powers), columns, factors, strict=True):
+                if power:
+                    exponents = [e + power * k for e, k in zip(exponents, column, strict=True)]
+                    coefficient *= factor**power
+            key = tuple(exponents)
+            terms[key] = terms.get(key, Fraction(0)) + coefficient
         return Laurent(self.model.variables, terms)
 
     def word(self, word: Word) -> fmpq_mpoly:
@@ -180,7 +184,3 @@ class _GramValues:
             if rest >> at & mask == digit:
                 total += self.word((1 << at) | (rest & ((1 << at) - 1))) * self.word(rest >> at)
         return total
-
-
-def _fmpq(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)

@@ -129,6 +129,18 @@ def test_planar_numbers_are_the_planar_polynomials(loss: LossName) -> None:
     assert planar_taylor(loss, order=7, sizes=Sizes(3, 2, 5, Fraction(3, 7)), target=False) == free
 
 
+@pytest.mark.parametrize(
+    "sigma2", [Fraction(1, 262139), Fraction(1, 10**300), Fraction(262139, 3 * 10**40), Fraction(10**12)]
+)
+@pytest.mark.parametrize("loss", ["train", "population"])
+def test_numbers_are_the_polynomials_at_variances_that_floats_or_primes_would_lose(
+    loss: LossName, sigma2: Fraction
+) -> None:
+    """262139 is the first prime that the residues are taken of; 10^-300 squared is no float."""
+    sizes = Sizes(3, 2, 5, sigma2)
+    assert planar_taylor(loss, order=3, sizes=sizes) == planar_series(loss, order=3).exact_taylor(sizes)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_genus_expansion_sums_to_the_whole(exact: dict[LossName, LossSeries], loss: LossName) -> None:
     parts = genus_expansion(exact[loss])

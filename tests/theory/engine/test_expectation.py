@@ -273,7 +273,7 @@ def test_coefficients_beyond_machine_integers(monkeypatch: pytest.MonkeyPatch) -
     plan = composite_plan(AUTOENCODER)
     assert plan is not None
     expected = expectations(plan, packed_derivatives(plan, "train", order=4))
-    monkeypatch.setattr("theory.engine.composite._MACHINE_SAFE", 100)
+    monkeypatch.setattr("theory.engine.packed._MACHINE_LIMIT", 100)
     packed = packed_derivatives(plan, "train", order=4)
     assert any(coefficients.dtype == object for c in packed for _, coefficients in c.parts.values())
     assert expectations(plan, packed) == expected

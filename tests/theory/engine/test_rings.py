@@ -153,7 +153,7 @@ def _model(**changes: object) -> MatrixModel:
         ({"parameters": "ab"}, "parameters of model 'small': got 'ab'.*comma"),
         ({"matrices": (GaussianMatrix("U", "n", P),)}, "space of matrix 'U': got 'n'"),  # type: ignore[arg-type]
         ({"matrices": (GaussianMatrix(5, N, P),)}, "letters and digits"),
-        ({"matrices": (GaussianMatrix("U", N, P, variance="0.1"),)}, "letters and digits"),
+        ({"matrices": (GaussianMatrix("U", N, P, variance="U"),)}, "each name used once"),
     ],
 )
 def test_bad_declarations_name_the_way_out(changes: dict[str, object], message: str) -> None:
