@@ -82,17 +82,17 @@ def erf_loss(task: Task, form: ErfCommittee, state: State) -> float:
     return form.scale / 2 * (float(weight @ products @ weight) + task.label_noise)
 
 
-def erf_drift(task: Task, form: ErfCommittee, state: State, flat: Array) -> Array:
+def erf_drift(task: Task, form: ErfCommittee, state: State, flat: Array, pace: float = 1.0) -> Array:
     """The drift of ``flat`` (laid out as ``State.flat``), exact for Gaussian inputs, aligned coordinates included.
 
     ``state`` gives the shapes and the localised entries of the truths.
     """
     gram = np.array(task.truth_gram)
-    constants = np.array([task.noise, task.label_noise, task.ridge, task.step])
+    constants = np.array([task.noise, task.label_noise, task.ridge, pace * task.critical])
     result: Array = _drift(
         flat, gram, state.s, form.coefficients, form.second, len(state.b), form.scale, constants, task.train_second
     )
-    return result
+    return result if pace == 1.0 else pace * result
 
 
 @njit(cache=True)

@@ -14,8 +14,8 @@ from scipy.optimize import root
 from theory.errors import InputError, ReachError
 from theory.sgd.drift import Drift
 from theory.sgd.expectations import GAUSSIAN, Laws
-from theory.sgd.ode import effective_ode
-from theory.sgd.state import State, full_gram
+from theory.sgd.ode import chart_of, effective_ode
+from theory.sgd.state import State, as_state, full_gram
 from theory.sgd.task import Task
 from theory.sgd.third_order import Shape, third_order_shift
 
@@ -94,6 +94,8 @@ def fixed_point(
 ) -> State:
     """The fixed point the ODE comes to: followed for ``time``, then polished by Powell's hybrid method.
 
+    A start on an invariant set keeps to it: started at a saddle, this finds the saddle.
+
     Raises ``ReachError`` where there is none nearby.
 
     >>> from theory.sgd.tasks import single_index
@@ -101,13 +103,15 @@ def fixed_point(
     >>> {name: round(abs(value), 9) for name, value in fixed_point(task, start={"M_1_1": 0.2}).named().items()}
     {'M_1_1': 0.0, 'Q_1_1': 0.3}
     """
-    near = effective_ode(task, [0.0, time], start=start, laws=laws).at_end()
-    drift, moving = Drift.of(task, laws=laws, level=level), moving_statistics(task, near)
-    flow = _restricted(drift, near, moving)
-    found = root(flow, near.flat()[moving], tol=1e-13)
-    flat = near.flat()
-    flat[moving] = found.x
-    left = float(np.abs(flow(found.x)).max())
+    begun = as_state(task, start)
+    chart, drift = chart_of(task, begun, laws=laws), Drift.of(task, laws=laws, level=level)
+    flow = chart.flow(lambda _, flat: drift(begun.moved(flat)).flat())
+    y = chart.down(begun.flat())
+    if not float(np.abs(flow(0.0, y)).max(initial=0.0)) < _STILL:
+        y = chart.down(effective_ode(task, [0.0, time], start=begun, laws=laws).values[-1])
+    found = root(lambda y: flow(0.0, y), y, tol=1e-13)
+    flat = chart.up(found.x)
+    left = float(np.abs(flow(0.0, found.x)).max(initial=0.0))
     if not left < _STILL:
         raise ReachError(
             f"fixed point of {task.name}",
@@ -115,7 +119,7 @@ def fixed_point(
             reach=f"a drift of {left:.1e}",
             remedy="give a longer time or another start",
         )
-    return near.moved(flat)
+    return begun.moved(flat)
 
 
 def fluctuations(
@@ -128,7 +132,8 @@ def fluctuations(
     J the Jacobian of the drift (central differences), and the shift from third cumulants (``third_order_shift``);
     ``truths`` says how the truths lie against the axes (random directions unless given).
 
-    Raises ``InputError`` for a loss with a kink, a point that is not fixed, or one with linearly dependent fields.
+    Labels may jump (a teacher sign(u)); the loss is to be smooth in the parameters' own fields.
+    Raises ``InputError`` for a kink there, a point that is not fixed, or one with linearly dependent fields.
 
     >>> from theory.sgd.laws import LAWS
     >>> from theory.sgd.tasks import single_index
@@ -138,7 +143,7 @@ def fluctuations(
     >>> [round(float(x), 6) + 0.0 for x in (limit.jacobian[0, 0], limit.volatility[0, 0] / 0.3, limit.shift[0])]
     [-1.0, 10.0, 2.0]
     """
-    if not task.is_smooth:
+    if not task.is_smooth_in_fields:
         raise InputError(
             f"task {task.name}",
             given="a loss with a kink",
@@ -194,7 +199,7 @@ def step_covariance(drift: Drift, state: State) -> Array:
     fields = [points.mean[:, f, None] + fluctuation[None, :, f] for f in range(K + r)]
     h = [c[i] * fields[K + a] for i in range(K) for a in range(r)]
     pairs = [(i, j) for i in range(K) for j in range(i, K)]
-    h += [c[i] * fields[j] + c[j] * fields[i] - task.step * task.noise * c[i] * c[j] for i, j in pairs]
+    h += [c[i] * fields[j] + c[j] * fields[i] - task.critical * task.noise * c[i] * c[j] for i, j in pairs]
     h += list(values[K:]) if task.train_second else [np.zeros_like(c[0])] * len(state.b)
     h += [c[i] * points.local[:, l, None] for i in range(K) for l in range(L)]
     flat = np.stack([x.ravel() for x in h])
@@ -211,5 +216,5 @@ def step_covariance(drift: Drift, state: State) -> Array:
     stacked = np.stack([x.ravel() for x in c])
     second_moment = (stacked * weights) @ stacked.T
     covariance += np.einsum("sei,tfj,ef,ij->st", linear, linear, points.residual, second_moment)
-    result: Array = task.step * covariance
+    result: Array = task.critical * covariance
     return result

@@ -91,8 +91,13 @@ def discrete_law(name: str, values: Sequence[float], weights: Sequence[float]) -
         raise InputError(
             f"law {name}", given=list(weights), expected="positive weights that sum to 1", remedy="normalise them"
         )
-    _check_matched(name, float(w @ x), float(w @ x**2) - float(w @ x) ** 2)
-    kappa3, kappa4 = float(w @ x**3), float(w @ x**4) - 3
+    with np.errstate(over="ignore", invalid="ignore"):  # atoms beyond every variance are refused here
+        _check_matched(name, float(w @ x), float(w @ x**2) - float(w @ x) ** 2)
+        kappa3, kappa4 = float(w @ x**3), float(w @ x**4) - 3
+    if not math.isfinite(kappa4):
+        raise InputError(
+            f"law {name}", given=list(values), expected="a finite fourth moment", remedy="drop the atoms that far out"
+        )
     return Law(name, kappa3, kappa4, "atoms", tuple(map(float, x)), tuple(map(float, w)))
 
 
@@ -154,7 +159,7 @@ def _or_nan(value: object) -> float:
 
 
 def _check_matched(name: str, mean: float, variance: float) -> None:
-    if abs(mean) > MATCHING or abs(variance - 1) > MATCHING:
+    if not (abs(mean) <= MATCHING and abs(variance - 1) <= MATCHING):
         raise InputError(
             f"law {name}",
             given={"mean": mean, "variance": variance},

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from theory.checks import real
 from theory.errors import InputError
+from theory.sgd.chart import Chart
+from theory.sgd.drift import Drift
 from theory.sgd.erf_committee import closed_form, erf_drift
 from theory.sgd.expectations import GAUSSIAN, Laws, component_laws
+from theory.sgd.invariant import invariant_set, leaving_rate
 from theory.sgd.refinement import COARSE, FINE, Refined, refine
 from theory.sgd.solver import solve
 from theory.sgd.stability import step_warnings
@@ -27,6 +30,9 @@ SMALLEST_TOLERANCE = 1e-9
 """Solvers and quadratures keep no more."""
 _WIDEST = 10
 _LOSS_LEVEL = 2
+_ROUNDING = 1e-6
+_REPELS = 1e-6
+_SCHEDULE_POINTS = 1001
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +53,7 @@ class EffectiveODE:
     start: State
     method: str
     warnings: tuple[str, ...]
+    invariant: Leaving | None = None
 
     def at_end(self) -> State:
         """The state at the last time."""
@@ -63,6 +70,8 @@ class EffectiveODE:
             "times": list(self.times),
             "statistics": {name: self.values[:, k].tolist() for k, name in enumerate(self.names)},
             "stderr": {name: self.error[:, k].tolist() for k, name in enumerate(self.names)},
+            "invariant": self.invariant.to_json() if self.invariant else None,
+            "warnings": list(self.warnings),
         }
 
     def to_text(self) -> str:
@@ -102,6 +111,67 @@ def latex_system(task: Task) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
+@dataclass(frozen=True)
+class Leaving:
+    """The invariant set that a start lies on, and the rates at which a distance from it grows at start and end."""
+
+    relations: tuple[str, ...]
+    start: float
+    end: float
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning where the set repels: noise leaves it, which the ODE never does."""
+        rate = max(self.start, self.end)
+        where = "at the start" if rate == self.start else "at the last time"
+        held = "; ".join(self.relations)
+        if not rate > _REPELS:
+            return ()
+        return (
+            f"the start lies on an invariant set ({held}), which the ODE never leaves. It repels: what is off it grows "
+            f"at the rate {rate:.3g} {where}, so noise of order d^(-1/2) leaves it after a time of about "
+            f"ln(d)/(2·{rate:.3g}). Students that start equal, entry by entry, stay equal all the same",
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The relations that hold on the set, and the rates (negative: it attracts)."""
+        return {"relations": list(self.relations), "rate_start": _number(self.start), "rate_end": _number(self.end)}
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def chart_of(task: Task, state: State, *, laws: Laws = GAUSSIAN) -> Chart:
+    """Coordinates for the ODE from ``state``: those of the invariant set that it lies on, where there is one."""
+    frozen = tuple(k for k, name in enumerate(state.names) if name.startswith("b") and not task.train_second)
+    moving = np.array([k for k in range(len(state.names)) if k not in frozen], dtype=np.int64)
+    return Chart(state.flat(), moving, invariant_set(task, state, laws=laws, frozen=frozen))
+
+
+def exact_flow(task: Task, state: State, laws: Laws) -> Callable[[float, Array], Array] | None:
+    """The velocity of all statistics in closed form, as a function of time and statistics, where there is one."""
+    form = closed_form(task, state, laws)
+    if form is None:
+        return None
+    return lambda time, flat: erf_drift(task, form, state, flat, float(task.pace(time)))
+
+
+def _leaving(
+    task: Task,
+    laws: Laws,
+    chart: Chart,
+    places: list[State],
+    flow: Callable[[float, Array], Array] | None,
+    level: int,
+) -> Leaving:
+    assert chart.inside is not None
+    drift = Drift.of(task, laws=laws, level=min(level, _LOSS_LEVEL))
+    velocity = partial(flow, 0.0) if flow is not None else lambda flat: drift(places[0].moved(flat)).flat()
+    rates = [leaving_rate(velocity, chart.inside, task, place, chart.moving) for place in places]
+    return Leaving(chart.inside.relations, rates[0], rates[1])
+
+
 def effective_ode(
     task: Task,
     times: Iterable[float],
@@ -139,17 +209,33 @@ def effective_ode(
     component_laws(task, laws)  # refuses what is no law
     state = as_state(task, start)
     check_state(task, state)
-    form = closed_form(task, state, laws)
-    if form is not None:
-        flow = partial(erf_drift, task, form, state)
-        values, coarse = (solve(task, flow, state, grid, accuracy).values for accuracy in (FINE, COARSE))
-        found = Refined(values, np.abs(values - coarse), "closed form", True)
+    task.pace(np.linspace(0.0, grid[-1], _SCHEDULE_POINTS))  # refuses a schedule that is no step
+    chart, flow = chart_of(task, state, laws=laws), exact_flow(task, state, laws)
+    if flow is not None:
+        values, coarse = (
+            chart.lift(solve(task, chart.flow(flow), chart.down(state.flat()), grid, accuracy).values)
+            for accuracy in (FINE, COARSE)
+        )
+        error = np.abs(values - coarse)
+        found = Refined(values, error, "closed form", bool(error.max() < max(tight, _ROUNDING)))
     else:
-        found = refine(task, laws, state, grid, tight, progress)
-    warnings = step_warnings(task, state, state.moved(found.values[-1]), laws=laws, level=max(found.level, _LOSS_LEVEL))
+        found = refine(Drift.of(task, laws=laws), state, grid, tight, chart=chart, progress=progress)
+    end = state.moved(found.values[-1])
+    warnings: tuple[str, ...] = ()
+    leaving = None
+    if chart.inside is not None:
+        leaving = _leaving(task, laws, chart, [state, end], flow, found.level)
+        warnings += leaving.warnings
+    warnings += step_warnings(task, state, end, laws=laws, level=max(found.level, _LOSS_LEVEL))
     if not task.is_smooth:
         warnings += ("the loss has a kink: universality is proved for smooth losses [U], and quadrature is slower",)
     if not found.converged:
-        warnings += (f"quadrature: estimated error {found.error.max():.1e}, above the tolerance {tolerance:g}",)
+        what = "solver" if flow is not None else "quadrature"
+        warnings += (f"{what}: estimated error {found.error.max():.1e}, above the tolerance {tolerance:g}",)
+    drawn = component_laws(task, laws)
+    if not state.localised and any(law.recipe == "own" for law in drawn):
+        warnings += (
+            "the law does not enter: nothing is localised, and every law of mean 0 and variance 1 has this ODE [U]",
+        )
     law = " and ".join(dict.fromkeys(law.name for law in component_laws(task, laws)))
-    return EffectiveODE(task, law, grid, state.names, found.values, found.error, state, found.method, warnings)
+    return EffectiveODE(task, law, grid, state.names, found.values, found.error, state, found.method, warnings, leaving)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.integrate import LSODA, RK45
 
 from theory.errors import BudgetError, ReachError
-from theory.sgd.state import State
 from theory.sgd.task import Task
 
 Array = NDArray[np.float64]
@@ -41,15 +40,15 @@ def work(calls: float, points: int) -> float:
 
 def solve(
     task: Task,
-    flow: Callable[[Array], Array],
-    state: State,
+    flow: Callable[[float, Array], Array],
+    start: Array,
     grid: tuple[float, ...],
     accuracy: tuple[float, float],
     *,
     points: int = 0,
     even: bool = True,
 ) -> Solution:
-    """The statistics at the grid's times. ``accuracy`` is a relative and an absolute tolerance.
+    """The solution of ẏ = flow(t, y) at the grid's times. ``accuracy`` is a relative and an absolute tolerance.
 
     ``points`` is the number of points on which ``flow`` takes expectations. ``even`` says that they lie symmetrically
     about 0, as those of Gauss–Hermite rules do: where the Gram matrix becomes singular, uneven ones give a drift that
@@ -60,12 +59,12 @@ def solve(
     """
     relative, absolute = accuracy
     method = LSODA if task.is_smooth and even else RK45
-    rows = [state.flat() for time in grid if time == 0]
+    rows = [start for time in grid if time == 0]
     last = grid[-1]
     steps, at_last_look = 0, (0.0, 0.0)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # LSODA's own words on what is a ReachError here
-        solver = method(lambda _, flat: flow(flat), 0.0, state.flat(), max(last, 1e-12), rtol=relative, atol=absolute)
+        solver = method(flow, 0.0, start, max(last, 1e-12), rtol=relative, atol=absolute)
         while len(rows) < len(grid):
             before = solver.t
             solver.step()

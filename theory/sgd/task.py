@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
 import sympy
+from numpy.typing import NDArray
 
-from theory.checks import real
+from theory.checks import real, whole
 from theory.errors import InputError
+
+Array = NDArray[np.float64]
+
+TIME = sympy.Symbol("t", real=True)
+"""The variable of a step schedule."""
+LARGEST_BATCH = 10**6
+_KINKED = (sympy.Abs, sympy.Max, sympy.Min, sympy.sign, sympy.Heaviside, sympy.Piecewise)
 
 LARGEST = 1e6
 """Of a step, a ridge, a noise or the length of a mean; beyond it no solver ends."""
@@ -69,7 +78,9 @@ class Task:
     weight, μ_k a combination of the truths, x with independent coordinates of mean 0, variance 1, τ² = ``noise``.
 
     One step, with n δ/d = time:  w_i ← w_i − (δ/d)(c_i a + β w_i),  b_i ← b_i − (δ/d)(∂loss/∂b_i + β b_i);
-    β = ``ridge``, δ = ``step``; the second layer stays where it starts unless ``train_second``.
+    β = ``ridge``, δ = ``step``; the second layer stays where it starts unless ``train_second``. With ``batch`` > 1 a
+    step averages the gradients of so many inputs; ``schedule`` is a positive formula in t, time, by which δ is
+    multiplied (t counts steps: n δ/d, without the schedule).
 
     Raises ``InputError`` where the loss reads an unknown symbol, or the mixture does not fit the truths and labels.
 
@@ -90,6 +101,8 @@ class Task:
     label_noise: float = 0.0
     ridge: float = 0.0
     step: float = 1.0
+    batch: int = 1
+    schedule: sympy.Expr | None = None
     train_second: bool = False
     start: Mapping[str, float] = field(default_factory=dict, compare=False)
     """Where the statistics start unless told otherwise, by name (``M_1_1``, ``Q_1_2``, ``b_1``; see ``State``)."""
@@ -103,6 +116,10 @@ class Task:
         object.__setattr__(self, "components", filled)
         self._check_loss()
         self._check_mixture()
+        object.__setattr__(
+            self, "batch", whole(f"task {self.name}: batch", self.batch, least=1, most=LARGEST_BATCH, remedy="use 1")
+        )
+        self._check_schedule()
         for name in ("noise", "label_noise", "ridge", "step"):
             object.__setattr__(self, name, bounded(f"task {self.name}: {name}", getattr(self, name)))
 
@@ -116,6 +133,19 @@ class Task:
                 expected=f"the symbols {', '.join(map(str, sorted(known, key=str)))}",
                 remedy="make them with theory.sgd.task.symbols",
             )
+
+    def _check_schedule(self) -> None:
+        if self.schedule is None:
+            return
+        schedule = sympy.sympify(self.schedule) if isinstance(self.schedule, int | float) else self.schedule
+        if not isinstance(schedule, sympy.Expr) or schedule.free_symbols - {TIME}:
+            raise InputError(
+                f"task {self.name}: schedule",
+                given=self.schedule,
+                expected="a formula in t alone",
+                remedy="give for example 1/(1+t)",
+            )
+        object.__setattr__(self, "schedule", schedule)
 
     def _check_mixture(self) -> None:
         r = len(self.truths)
@@ -181,6 +211,48 @@ class Task:
         )
 
     @property
+    def critical(self) -> float:
+        """δ over the batch: what multiplies the critical-step correction and the noise of a step."""
+        return self.step / self.batch
+
+    def pace(self, time: Array | float) -> Array:
+        """What the schedule multiplies δ by, at one time or at each of several. 1 without a schedule.
+
+        Raises ``InputError`` where it is not a positive finite number.
+
+        >>> import dataclasses
+        >>> from theory.sgd.tasks import single_index
+        >>> dataclasses.replace(single_index(), schedule=1 / (1 + TIME)).pace(np.array([0.0, 1.0])).tolist()
+        [1.0, 0.5]
+        """
+        times = np.asarray(time, dtype=float)
+        if self.schedule is None:
+            return np.ones_like(times)
+        with np.errstate(all="ignore"):
+            found = np.broadcast_to(np.asarray(self._schedule(times), dtype=float), times.shape)
+        bad = ~(np.isfinite(found) & (found > 0) & (found <= LARGEST))
+        if bad.any():
+            raise InputError(
+                f"task {self.name}: schedule",
+                given=str(self.schedule),
+                expected=f"a positive number at every time (at t = {float(times[bad].flat[0]):g} it is none)",
+                remedy="give for example 1/(1+t)",
+            )
+        return found
+
+    @cached_property
+    def _schedule(self) -> Callable[[Array], Array]:
+        compute: Callable[[Array], Array] = sympy.lambdify([TIME], self.schedule, modules=["numpy"])
+        return compute
+
+    @property
+    def is_smooth_in_fields(self) -> bool:
+        """Whether the loss is smooth in the fields of the parameters: a teacher may jump, labels are only read."""
+        own = {*self.z, *self.b}
+        kinks = self.loss.atoms(*_KINKED)
+        return not any(kink.free_symbols & own for kink in kinks)
+
+    @property
     def is_smooth(self) -> bool:
         """Whether the loss has no kink: universality and the fluctuation limit are proved for smooth losses. [U]"""
-        return not self.loss.has(sympy.Abs, sympy.Max, sympy.Min, sympy.sign, sympy.Heaviside, sympy.Piecewise)
+        return not self.loss.has(*_KINKED)

@@ -100,7 +100,7 @@ def third_order_shift(drift: Drift, state: State, truths: Shape) -> State:
     cross = with_fields[:, :K]
     return State(
         M=-with_fields[:, K:],
-        Q=-(cross + cross.T) + task.step * (products + products.T),
+        Q=-(cross + cross.T) + task.critical * (products + products.T),
         b=-np.array([points.average(kappa * x.third) for x in b]) if task.train_second else np.zeros(len(state.b)),
         p=-np.array([points.with_local(kappa * x.third) for x in c]),
         s=np.zeros_like(state.s),

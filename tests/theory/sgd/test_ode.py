@@ -179,7 +179,10 @@ def test_a_localised_coordinate_wants_a_law_with_a_distribution() -> None:
 def test_json_and_text_and_latex() -> None:
     curve = effective_ode(logistic(), [0, 1])
     data = curve.to_json()
-    assert data.keys() == {"times", "statistics", "stderr", "task", "law", "delta", "method", "stderr_is"}
+    assert data.keys() == {"times", "statistics", "stderr", "task", "law", "delta", "method", "stderr_is"} | {
+        "invariant",
+        "warnings",
+    }
     assert data["statistics"].keys() == data["stderr"].keys() == {"M_1_1", "Q_1_1"}  # type: ignore[attr-defined]
     assert "M_1_1" in curve.to_text()
     assert r"\dot Q_{ij}" in curve.to_latex()
