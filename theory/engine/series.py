@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 from theory.checks import whole
 from theory.engine.composite import composite_plan, packed_derivatives
 from theory.engine.derivatives import check_order, derivatives
+from theory.engine.diagram_model import DiagramModel
+from theory.engine.diagram_rings import ring_form
+from theory.engine.diagram_series import diagram_derivatives
 from theory.engine.gram import expectations
 from theory.engine.laurent import Laurent
 from theory.engine.model import MatrixModel
@@ -18,9 +21,11 @@ MOST_WORKERS = 1024
 
 
 def expected_derivatives(
-    model: MatrixModel, loss: str, *, order: int, workers: int = 1, progress: Progress | None = None
+    model: MatrixModel | DiagramModel, loss: str, *, order: int, workers: int = 1, progress: Progress | None = None
 ) -> tuple[Laurent, ...]:
     """E D⁰F, …, E D^order F with E d^sF/dt^s = (−η)^s E D^s F at time zero, F the loss named ``loss``.
+
+    A model of tensors goes the way of rings where it has a ring form, and that of diagrams otherwise.
 
     >>> from theory.autoencoder.model import AUTOENCODER
     >>> print(expected_derivatives(AUTOENCODER, "population", order=0)[0])
@@ -30,7 +35,7 @@ def expected_derivatives(
 
 
 def expected_derivatives_together(
-    model: MatrixModel, orders: Mapping[str, int], *, workers: int = 1, progress: Progress | None = None
+    model: MatrixModel | DiagramModel, orders: Mapping[str, int], *, workers: int = 1, progress: Progress | None = None
 ) -> dict[str, tuple[Laurent, ...]]:
     """The same for several losses, by name with the order wanted of each: where the model has a composite plan, one
     sweep over the states serves them all. ``workers`` processes share it; the result does not depend on them.
@@ -38,6 +43,12 @@ def expected_derivatives_together(
     for order in orders.values():
         check_order(order)
     check_workers(workers)
+    if isinstance(model, DiagramModel):
+        rings = ring_form(model)
+        if rings is None:
+            return diagram_derivatives(model, orders, progress=progress)
+        found = expected_derivatives_together(rings, orders, workers=workers, progress=progress)
+        return {loss: tuple(value.substitute({}, model.variables) for value in row) for loss, row in found.items()}
     plan = composite_plan(model)
     if plan is None:
         result, finished, total = {}, 0, sum(order + 1 for order in orders.values())
