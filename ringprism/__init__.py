@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numerics.claims.run import run_claims as claims
     from numerics.gradient_flow.simulate import simulate
     from numerics.gradient_flow.validate import validate
+    from numerics.runs.machine import Machine
     from regimes.classify import classify
     from regimes.derive import derive
     from regimes.limit import limit
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from regimes.scaling import Scaling
     from theory.autoencoder.sizes import Sizes
 
-__all__ = ["Scaling", "Sizes", "claims", "classify", "derive", "limit", "rank_faces", "simulate", "validate"]
+__all__ = ["Machine", "Scaling", "Sizes", "claims", "classify", "derive", "limit", "rank_faces", "simulate", "validate"]
 
 _HOMES = {
+    "Machine": "numerics.runs.machine:Machine",
     "Scaling": "regimes.scaling:Scaling",
     "Sizes": "theory.autoencoder.sizes:Sizes",
     "claims": "numerics.claims.run:run_claims",

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringprism.options import Format, PlainFormat
 
 if TYPE_CHECKING:
-    from numerics.runs.outcome import Progress
+    from matplotlib.figure import Figure
+
+    from numerics.runs.clock import Progress
+    from numerics.runs.machine import Machine
 
 FAILED = 1
 """Exit code of a command whose verdict is not ``holds``."""
@@ -32,6 +37,48 @@ def warn(warnings: Iterable[str]) -> None:
 
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
+
+
+def check_figure(figure: Path | None) -> None:
+    """Before any work: ``InputError`` for a figure that could not be written."""
+    if figure is not None:
+        from numerics.figures.style import figure_path
+
+        figure_path(figure)
+
+
+def finish(
+    result: Any,
+    format: Format | PlainFormat,
+    *,
+    figure: Path | None = None,
+    draw: Callable[[], Figure] | None = None,
+    warnings: Iterable[str] | None = None,
+) -> None:
+    """The end of a command: its warnings (the result's own unless given), the figure, the result.
+
+    Raises ``KeyboardInterrupt``, which the command line reports, where the result is what an interrupted run left.
+    """
+    warn(result.warnings if warnings is None else warnings)
+    if figure is not None and draw is not None:
+        from numerics.figures.style import save
+
+        save(draw(), figure)
+    emit(result, format)
+    if getattr(result, "interrupted", False):
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def machine(
+    label: str, *, workers: int = 1, dask: str | None = None, store: Path | None = None, reuse: bool = False
+) -> Iterator[Machine]:
+    """The machine that the options describe, with a progress bar."""
+    from numerics.runs.machine import Machine
+
+    found = Machine(workers=workers, dask=dask, store=store, reuse=reuse)
+    with progress_bar(label) as progress:
+        yield replace(found, progress=progress)
 
 
 @contextmanager

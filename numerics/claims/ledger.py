@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal
 
 from numerics.judge import Quantity, Verdict
+from numerics.runs.machine import HERE, Machine
 from numerics.runs.places import PlaceError
 from theory.errors import InputError
 
@@ -46,32 +47,16 @@ class Evidence:
     remarks: Sequence[str] = ()
 
 
-class Where(TypedDict):
-    """Local workers, a store, and the address of a cluster's scheduler in place of workers."""
-
-    workers: int
-    store: str | None
-    dask: str | None
-
-
 @dataclass(frozen=True)
 class Conditions:
-    """How a claim is run: the effort and the seed; where its replicas are: see ``where``."""
+    """How a claim is run: the effort, the seed, and the machine for its replicas.
+
+    A claim hands the machine on to whatever runs them, beside an experiment name that begins with its id.
+    """
 
     effort: Effort = "quick"
     seed: int = 0
-    workers: int = 1
-    store: str | None = None
-    dask: str | None = None
-
-    @property
-    def where(self) -> Where:
-        """What a claim hands on to whatever runs its replicas, beside an experiment name that begins with its id.
-
-        >>> Conditions(workers=2).where
-        {'workers': 2, 'store': None, 'dask': None}
-        """
-        return {"workers": self.workers, "store": self.store, "dask": self.dask}
+    machine: Machine = HERE
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def _gather(conditions: Conditions) -> Evidence:
             times,
             replicas=times_more * _REPLICAS[conditions.effort],
             seed=conditions.seed,
-            **conditions.where,
+            machine=conditions.machine,
         )
         bare, corrected = limit(face, sizes, times), limit(face, sizes, times, corrected=True)
         theory = np.concatenate([bare.train, bare.population])

@@ -54,7 +54,7 @@ def _moved(claim_id: str, rivals: Mapping[str, str], conditions: Conditions) -> 
             times,
             replicas=_REPLICAS[conditions.effort],
             seed=conditions.seed,
-            **conditions.where,
+            machine=conditions.machine,
         )
         theory, other = limit(face, setting.sizes, times), limit(rival, setting.sizes, times)
         for loss in ("train", "population"):
@@ -137,7 +137,7 @@ def _slope(conditions: Conditions) -> Evidence:
             times,
             replicas=_SLOPE_REPLICAS[conditions.effort],
             seed=conditions.seed,
-            **conditions.where,
+            machine=conditions.machine,
         )
         mean, stderr = run.mean(run.population)
         errors.append(abs(float(mean[0]) - limit("mean-field", sizes, times).population[0]))

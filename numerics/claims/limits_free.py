@@ -37,7 +37,7 @@ def _references(conditions: Conditions) -> Evidence:
                 (size / float(scale),),
                 replicas=replicas,
                 seed=conditions.seed,
-                **conditions.where,
+                machine=conditions.machine,
             )
             unit = float(scale) ** 2
             means.append([run.mean(values[:, 0] / unit) for values in (run.train, run.population)])

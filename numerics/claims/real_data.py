@@ -70,7 +70,7 @@ def _autoencoder(conditions: Conditions, claim_id: str, p: int) -> Evidence:
         experiment,
         replicas=200 if full_effort else 24,
         seed=conditions.seed,
-        **conditions.where,
+        machine=conditions.machine,
     )
     gaussian = limit("mean-field", sizes, times)
     every_direction_alike = limit("R,N|m", sizes, times)
@@ -142,7 +142,7 @@ def _single_index_loss(conditions: Conditions) -> Evidence:
             experiment,
             replicas=4000 if conditions.effort == "full" else 600,
             seed=conditions.seed,
-            **conditions.where,
+            machine=conditions.machine,
         )
         images = whitened_digits(d)
         radial = float(np.mean(np.sum(images**2, axis=1) ** 2)) / (d * (d + 2))
@@ -201,7 +201,7 @@ def _single_index_sgd(conditions: Conditions) -> Evidence:
                 experiment,
                 replicas=2000 if conditions.effort == "full" else 100,
                 seed=conditions.seed,
-                **conditions.where,
+                machine=conditions.machine,
             )
             mean, stderr = run.mean("overlap")
             measured[d, inputs] = float(mean[0]), float(stderr[0])

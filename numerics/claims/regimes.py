@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, Where
+from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
 from numerics.gradient_flow.ranking_trial import Trial, grid, run_trial
 from numerics.judge import Quantity
 from regimes.prism import VERTICES
@@ -38,8 +39,9 @@ def gather_ranking(conditions: Conditions) -> Evidence:
         work = sizes.p * (sizes.n + sizes.m)
         replicas = int(min(_MOST_REPLICAS[effort], max(_LEAST_REPLICAS, _WORK[effort] // work)))
         seed = conditions.seed * 1000 + number
-        where: Where = {**conditions.where, "workers": conditions.workers if effort == "full" else 1}  # pools cost more
-        trials.append(run_trial(face, sizes, replicas=replicas, seed=seed, name=f"AE-RANKING {number}", **where))
+        machine = conditions.machine if effort == "full" else replace(conditions.machine, workers=1)  # pools cost more
+        name = f"AE-RANKING {number}"
+        trials.append(run_trial(face, sizes, replicas=replicas, seed=seed, machine=machine, name=name))
     share, designed = _share([trial.holds for trial in trials]), _share([trial.designed_holds for trial in trials])
     correlations = np.array([trial.correlation for trial in trials])
     return Evidence(

@@ -11,45 +11,50 @@ from importlib.metadata import version
 from pathlib import Path
 
 from numerics.claims import all_claims
-from numerics.claims.ledger import Claim, Conditions, Evidence, Result, run_claim, select
+from numerics.claims.ledger import Claim, Conditions, Effort, Evidence, Result, run_claim, select
 from numerics.claims.records import result_from_json, result_to_json
 from numerics.files import make_folder, write_whole
+from numerics.runs.machine import HERE, Machine, check_machine
 from numerics.runs.processes import on_workers
 
-Finished = Callable[[Result, int, int], None]
-"""Called with a result, how many results there are by now, and how many there will be."""
+Finished = Callable[[Result], None]
+"""Called with each result as it comes."""
 
 
 def run_claims(
     ids: Sequence[str] = (),
     *,
-    conditions: Conditions | None = None,
+    effort: Effort = "quick",
+    seed: int = 0,
+    machine: Machine = HERE,
     keep: Path | None = None,
     finished: Finished | None = None,
 ) -> tuple[Result, ...]:
     """The results of the claims named (all, when none is named), in the ledger's order.
 
-    Up to ``conditions.workers`` claims run at once, each in its own process. A claim alone gets all workers for its
-    replicas; so does one after the other a cluster, where ``conditions.dask`` names one. With ``keep``, a folder, each
-    result is written there as ``<id>.json`` at once, finished replicas go to a store beside it, and what is found there
-    of the same effort, seed and release is not run again. A claim whose worker dies is tried again.
+    Up to ``machine.workers`` claims run at once, each in its own process. A claim alone gets all workers for its
+    replicas; so does one after the other a cluster, where ``machine.dask`` names one. Progress counts claims. With
+    ``keep``, a folder, each result is written there as ``<id>.json`` at once, finished replicas go to a store beside
+    it, and what is found there of the same effort, seed and release is not run again. A claim whose worker dies is
+    tried again.
 
     Raises ``PlaceError`` where the store or the cluster cannot be used.
     """
-    conditions = conditions or Conditions()
-    if conditions.dask is not None:
+    check_machine(machine)
+    if machine.dask is not None:
         from numerics.runs.cluster import check_cluster
 
-        check_cluster(conditions.dask)
-    if keep is not None:
-        name = f"replicas-{version('ringprism')}-{conditions.effort}-{conditions.seed}.sqlite"
-        conditions = replace(conditions, store=str(keep / name))
+        check_cluster(machine.dask)
+    store = machine.store if keep is None else keep / f"replicas-{version('ringprism')}-{effort}-{seed}.sqlite"
+    conditions = Conditions(effort, seed, replace(machine.silent(), store=store))
     claims = select(all_claims(), ids)
     results: dict[str, Result] = {}
     for result in _run(claims, conditions, keep):
         results[result.claim.id] = result
         if finished:
-            finished(result, len(results), len(claims))
+            finished(result)
+        if machine.progress:
+            machine.progress(len(results), len(claims))
     return tuple(results[claim.id] for claim in claims)
 
 
@@ -63,12 +68,12 @@ def _run(claims: Sequence[Claim], conditions: Conditions, keep: Path | None) -> 
             waiting.append(claim)
         else:
             yield known
-    at_once = min(conditions.workers, len(waiting))
+    at_once = min(conditions.machine.workers, len(waiting))
     if at_once <= 1:
         for claim in waiting:
             yield _kept(run_claim(claim, conditions), keep, conditions)
         return
-    run = partial(_run_by_id, replace(conditions, workers=1))
+    run = partial(_run_by_id, replace(conditions, machine=replace(conditions.machine, workers=1)))
     ids = [claim.id for claim in waiting]
     # A claim may start threads, which no fork survives.
     with closing(on_workers(run, ids, at_once, lost=_lost, method="spawn")) as results:

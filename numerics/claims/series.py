@@ -52,7 +52,7 @@ def _measure(
         Experiment(f"{name} p={p} n={n} m={m}", parameters, _replica),
         replicas=replicas,
         seed=conditions.seed,
-        **conditions.where,
+        machine=conditions.machine,
     )
     found: dict[LossName, tuple[FloatArray, FloatArray]] = {}
     for loss in _LOSSES:

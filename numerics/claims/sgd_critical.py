@@ -35,7 +35,7 @@ def _gather(conditions: Conditions) -> Evidence:
             d=d,
             replicas=replicas[where],
             seed=conditions.seed,
-            **conditions.where,
+            machine=conditions.machine,
             name=f"UN-6 {where}",
         )
 

@@ -65,7 +65,7 @@ def _run(task: Task, start: State, name: str, d: int, replicas: int, conditions:
         start=start,
         spread="flat",
         method="full",
-        **conditions.where,
+        machine=conditions.machine,
         name=label,
     )
 

@@ -67,7 +67,7 @@ def _gather(conditions: Conditions) -> Evidence:
             dims=_DIMS,
             replicas=_REPLICAS[conditions.effort],
             seed=conditions.seed,
-            **conditions.where,
+            machine=conditions.machine,
             name=f"UN-1 {name}",
         )
         results[name] = (_DIMS, verdict.laws[0])

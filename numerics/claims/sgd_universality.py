@@ -47,7 +47,7 @@ def _universal(conditions: Conditions) -> Evidence:
             dims=_DIMS,
             replicas=_REPLICAS[conditions.effort],
             seed=conditions.seed,
-            **conditions.where,
+            machine=conditions.machine,
             name=f"UN-2 {name}",
         )
         for error in verdict.laws:
@@ -112,7 +112,7 @@ def _aligned(conditions: Conditions) -> Evidence:
                 seed=conditions.seed,
                 laws=law(name),
                 start=start,
-                **conditions.where,
+                machine=conditions.machine,
                 name="UN-3",
             )
             from_own.append(sup_distance(run, own.values))

@@ -46,7 +46,7 @@ def _train(conditions: Conditions, name: str, eta1: float, start: str, *, method
         seed=conditions.seed,
         method=method,
         every=STEPS // _RECORDS,
-        **conditions.where,
+        machine=conditions.machine,
         name=f"{name} {method}",
     )
 
@@ -200,7 +200,7 @@ def _gather_chain(conditions: Conditions) -> Evidence:
             replicas=count,
             seed=seed,
             method=method,  # type: ignore[arg-type]
-            **conditions.where,
+            machine=conditions.machine,
             name=f"SI-CHAIN {method} {seed}",
         )
         samples.append(np.array([run.end for run in runs.replicas]))

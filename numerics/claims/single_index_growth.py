@@ -44,7 +44,7 @@ def _measure(
         replicas=more * _REPLICAS[conditions.effort],
         seed=conditions.seed,
         budget=budget,
-        **conditions.where,
+        machine=conditions.machine,
         name=name,
     )
 
@@ -151,7 +151,7 @@ def _gather_random(conditions: Conditions) -> Evidence:
         replicas=_REPLICAS[conditions.effort],
         seed=conditions.seed,
         target=0.5,
-        **conditions.where,
+        machine=conditions.machine,
         name="SI-RANDOM linear",
     )
     reached = float(np.mean([hit is not None for hit in runs.hits]))

@@ -84,7 +84,7 @@ def _run(conditions: Conditions, d: int, start: str, steps: int, step: float, *,
         replicas=_REPLICAS[conditions.effort] // share,
         seed=conditions.seed,
         target=ESCAPED,
-        **conditions.where,
+        machine=conditions.machine,
         name=f"SI-TRAP {steps} × {step:g}",
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    from numerics.runs.outcome import Progress
+    from numerics.runs.clock import Progress
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from numerics.gradient_flow.control_variate import estimate_change, expected_start
 from numerics.gradient_flow.simulate import TOLERANCE, replica
+from numerics.judge import mean_and_error
+from numerics.runs.machine import HERE, Machine
 from numerics.runs.outcome import Experiment, Json
 from numerics.runs.replicas import run_replicas
 from theory.autoencoder.sizes import Sizes
@@ -32,7 +34,7 @@ class Replicas:
 
     def mean(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean over replicas (the first axis) and its standard error."""
-        return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        return mean_and_error(values)
 
 
 def loss_replicas(
@@ -42,9 +44,7 @@ def loss_replicas(
     *,
     replicas: int,
     seed: int,
-    workers: int = 1,
-    store: str | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
 ) -> Replicas:
     """Gradient flow at η = 1 from ``replicas`` draws; a store keeps them under ``name`` and the sizes."""
     parameters: dict[str, Json] = {
@@ -57,9 +57,7 @@ def loss_replicas(
         Experiment(f"{name} {sizes}", parameters, replica),
         replicas=replicas,
         seed=seed,
-        workers=workers,
-        store=store,
-        dask=dask,
+        machine=machine.silent(),
     )
     start = expected_start(sizes) if times[0] == 0 and not run.failures else None
     return Replicas(run.stack("train"), run.stack("population"), start)

@@ -11,6 +11,7 @@ import numpy as np
 
 from numerics.gradient_flow.simulate import Simulation, simulate
 from numerics.judge import STANDARD_ERRORS
+from numerics.runs.machine import HERE, Machine
 from regimes.faces import FACES, Face
 from regimes.limit import limit
 from regimes.ranking import Ranking, rank_faces
@@ -114,16 +115,14 @@ def run_trial(
     *,
     replicas: int,
     seed: int,
-    workers: int = 1,
-    store: str | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
     name: str = "ranking",
 ) -> Trial:
     """Rank, simulate, and compare all 21 limits with the simulation."""
     ranking = rank_faces(sizes)
     end = SPAN / sum(ranking.rates.values())
     times = [end * k / POINTS for k in range(POINTS + 1)]
-    measured = simulate(sizes, times, replicas=replicas, seed=seed, workers=workers, store=store, dask=dask, name=name)
+    measured = simulate(sizes, times, replicas=replicas, seed=seed, machine=machine.silent(), name=name)
     misses, noise = {}, {}
     for face in FACES:
         misses[face.name], noise[face.name] = _miss(face, sizes, times, measured)

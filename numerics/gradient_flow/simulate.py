@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,15 +15,13 @@ from numerics.gradient_flow.formulation import Formulation, choose, follow, refu
 from numerics.gradient_flow.integrate import Losses, gradient_descent, gradient_flow
 from numerics.gradient_flow.problem import Problem
 from numerics.judge import mean_and_error
-from numerics.runs.outcome import Experiment, Failure, Json, Progress, Values
-from numerics.runs.replicas import check_counts, run_replicas
+from numerics.runs.machine import HERE, Machine, check_machine
+from numerics.runs.outcome import Experiment, Failure, Json, Values
+from numerics.runs.replicas import check_replicas, run_replicas
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.checks import positive
 from theory.errors import InputError
 from theory.times import time_grid
-
-if TYPE_CHECKING:
-    from numerics.runs.store import Store
 
 Method = Literal["flow", "descent"]
 
@@ -78,6 +75,7 @@ class Simulation:
     tolerance: float
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
+    interrupted: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """DESIGN's ``simulate`` schema, and beside it what was run."""
@@ -126,18 +124,15 @@ def simulate(
     method: Method = "flow",
     step: float | None = None,
     tolerance: float = TOLERANCE,
-    workers: int = 1,
-    progress: Progress | None = None,
-    store: Store | str | Path | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
     force: bool = False,
     name: str = "simulate",
 ) -> Simulation:
     """Follow the flow from ``replicas`` independent draws of U(0) and X; mean losses with standard errors. [P] §2.
 
     ``method="descent"`` makes gradient-descent steps of length ``step`` (in units of time) in place of the flow. The
-    result depends on the seed alone, not on ``workers``, ``dask`` or what of it was found in ``store``, where its
-    replicas are kept under ``name``: a store holds one set of parameters under each.
+    result depends on the seed alone, not on the ``machine``; its store keeps replicas under ``name``, one set of
+    parameters under each.
 
     Raises ``InputError`` for unusable arguments, ``BudgetError`` for sizes that do not fit in memory or would take most
     of a day (``force=True`` to go on).
@@ -150,7 +145,8 @@ def simulate(
     grid = time_grid(times)
     if len(grid) > MOST_TIMES:
         raise InputError("times", given=len(grid), expected=f"at most {MOST_TIMES} times", remedy="thin them out")
-    check_counts(replicas=replicas, workers=workers, dask=dask)
+    check_replicas(replicas)
+    check_machine(machine)
     eta = positive("eta", eta, remedy="use for example --eta 1")
     if not 1e-12 <= tolerance <= 1e-2:
         raise InputError("tolerance", given=tolerance, expected="a number from 1e-12 to 1e-2", remedy="use 1e-4")
@@ -167,15 +163,12 @@ def simulate(
             remedy="bring them closer to 1",
         )
     formulation = _formulation(parameters)
-    refuse_beyond(formulation, replicas=replicas, workers=workers, force=force)
+    refuse_beyond(formulation, replicas=replicas, workers=machine.workers, force=force)
     run = run_replicas(
         Experiment(name, parameters, replica),
         replicas=replicas,
         seed=seed,
-        workers=workers,
-        progress=progress,
-        store=store,
-        dask=dask,
+        machine=machine,
     )
     taken = round(max(values["coordinates"][0] for values in run))
     described = str(formulation) if taken == formulation.coordinates else f"{formulation}; up to {taken} taken"
@@ -195,6 +188,7 @@ def simulate(
         tolerance=tolerance,
         failures=run.failures,
         warnings=run.warnings,
+        interrupted=run.interrupted,
     )
 
 

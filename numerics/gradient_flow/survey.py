@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from numerics.gradient_flow.atlas_sizes import SETTINGS, Setting
 from numerics.gradient_flow.loss_replicas import Replicas, loss_replicas
-from numerics.runs.outcome import Progress
+from numerics.runs.machine import HERE, Machine
 from regimes.atlas import ATLAS, AtlasEntry
 from regimes.limit import LimitCurves, limit
 
@@ -28,8 +28,8 @@ class Survey:
         return ATLAS[self.setting.face]
 
 
-def survey_faces(*, replicas: int, seed: int, workers: int = 1, progress: Progress | None = None) -> tuple[Survey, ...]:
-    """Evaluate and simulate all 21 faces at sizes up to 1000; ``progress`` counts faces."""
+def survey_faces(*, replicas: int, seed: int, machine: Machine = HERE) -> tuple[Survey, ...]:
+    """Evaluate and simulate all 21 faces at sizes up to 1000; progress counts faces."""
     surveys = []
     for setting in SETTINGS.values():
         surveys.append(
@@ -37,11 +37,11 @@ def survey_faces(*, replicas: int, seed: int, workers: int = 1, progress: Progre
                 setting,
                 limit(setting.face, setting.sizes, setting.times(_FINE)),
                 loss_replicas(
-                    "atlas", setting.sizes, setting.times(_COARSE), replicas=replicas, seed=seed, workers=workers
+                    "atlas", setting.sizes, setting.times(_COARSE), replicas=replicas, seed=seed, machine=machine
                 ),
                 setting.times(_COARSE),
             )
         )
-        if progress is not None:
-            progress(len(surveys), len(SETTINGS))
+        if machine.progress is not None:
+            machine.progress(len(surveys), len(SETTINGS))
     return tuple(surveys)

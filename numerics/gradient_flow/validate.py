@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from numerics.gradient_flow.control_variate import FEWEST
 from numerics.gradient_flow.simulate import Simulation, simulate
 from numerics.judge import STANDARD_ERRORS, Quantity, Verdict, standard_errors
-from numerics.runs.outcome import Progress
+from numerics.runs.machine import HERE, Machine
 from regimes.faces import Face, parse_face
 from regimes.limit import LimitCurves, limit
 from regimes.prism import VERTICES
@@ -21,9 +20,6 @@ from regimes.ranking import rank_faces
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.errors import InputError
 from theory.times import time_grid
-
-if TYPE_CHECKING:
-    from numerics.runs.store import Store
 
 LossName = Literal["train", "population"]
 LOSSES: tuple[LossName, LossName] = ("train", "population")
@@ -57,6 +53,16 @@ class Validation:
     curves: LimitCurves
     neglected: float
     quantities: dict[LossName, tuple[Quantity, ...]]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The simulation's."""
+        return self.simulation.warnings
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the simulation: what had finished is judged."""
+        return self.simulation.interrupted
 
     def loss_verdict(self, loss: LossName) -> Verdict:
         """``fails`` where one point does; ``blind`` where no point rejects the rival, or the face is not theirs."""
@@ -182,10 +188,7 @@ def validate(
     replicas: int,
     seed: int,
     eta: float = 1.0,
-    workers: int = 1,
-    progress: Progress | None = None,
-    store: Store | str | Path | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
     force: bool = False,
 ) -> Validation:
     """Compare the limit of ``face`` with a simulation at the same sizes and times. [P] §4, §5.
@@ -217,12 +220,11 @@ def validate(
         replicas=replicas,
         seed=seed,
         eta=eta,
-        workers=workers,
-        progress=progress,
-        store=store,
-        dask=dask,
+        machine=machine,
         force=force,
     )
+    if measured.replicas < 2:  # interrupted, and too early to judge
+        raise KeyboardInterrupt
     quantities = {loss: _quantities(loss, place, curves, rival, measured, neglected) for loss in LOSSES}
     return Validation(place, measured, curves, neglected, quantities)
 

@@ -9,32 +9,47 @@ from typing import Literal, overload
 import numpy as np
 
 from numerics.judge import mean_and_error
+from numerics.runs.clock import Clock
 from numerics.runs.provenance import environment
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Values = dict[str, list[float]]
-Progress = Callable[[int, int], None]
-"""Called with (replicas finished, replicas in all)."""
+Parameters = Mapping[str, Json]
+Single = Callable[[Parameters, np.random.SeedSequence], Values]
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Replicas run together by a compiled kernel: ``run(parameters, seeds, clock)`` gives one result a seed.
+
+    A call has up to ``size`` seeds; a replica's result may depend on its own alone. A replica counts ``units`` on the
+    clock, which ``run`` moves, and asks now and then whether it was stopped. Kernels hold no interpreter lock and take
+    long to compile, so local workers are threads of this process.
+    """
+
+    run: Callable[[Parameters, Sequence[np.random.SeedSequence], Clock], Sequence[Values]]
+    size: int = 1
+    units: int = 1
 
 
 @dataclass(frozen=True)
 class Experiment:
     """What one replica does.
 
-    ``run(parameters, seed)`` is a function at module level (workers import it by name); ``parameters`` is JSON data
-    and, with the seed, determines the result, a dictionary of named lists of finite floats. A replica that cannot
-    give one raises an ``ArithmeticError`` (``FloatingPointError("diverged at t = 3")``) or numpy's ``LinAlgError``, or
-    returns a value that is not finite: it is then recorded as failed, with the reason, and the others go on. Any other
-    exception ends the run.
+    ``run(parameters, seed)`` is a function at module level (workers import it by name), or ``Batches``. ``parameters``
+    is JSON data and, with the seed, determines the result, a dictionary of named lists of finite floats. A replica that
+    cannot give one raises an ``ArithmeticError`` (``FloatingPointError("diverged at t = 3")``) or numpy's
+    ``LinAlgError``, or returns a value that is not finite. It is then recorded as failed, with the reason, and the
+    others go on. Any other exception ends the run.
 
-    In a store the ``name`` stands for one set of parameters: give each point of a sweep its own name. With ``threads``
-    local workers are threads of this process: for kernels that hold no interpreter lock and take long to compile.
+    In a store the ``name`` stands for one set of parameters: give each point of a sweep its own name. ``remedy`` says
+    what to do where every replica fails.
     """
 
     name: str
-    parameters: Mapping[str, Json]
-    run: Callable[[Mapping[str, Json], np.random.SeedSequence], Values]
-    threads: bool = False
+    parameters: Parameters
+    run: Single | Batches
+    remedy: str = "all failed: change the sizes, times or steps"
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,8 @@ class Outcome:
 class Run(Sequence[Values]):
     """The results of a run: a sequence of the values of the replicas that gave some, in replica order.
 
+    ``interrupted``: Ctrl-C ended the run, and these are the replicas that had finished.
+
     >>> run = Run(values=({"x": [1.0, 2.0]}, {"x": [3.0, 6.0]}))
     >>> len(run), run[1]["x"]
     (2, [3.0, 6.0])
@@ -71,6 +88,7 @@ class Run(Sequence[Values]):
     values: tuple[Values, ...]
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
+    interrupted: bool = False
 
     def __len__(self) -> int:
         return len(self.values)

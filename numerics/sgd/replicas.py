@@ -1,103 +1,48 @@
-"""Replicas of one-pass SGD: on threads, on a cluster, out of a store."""
+"""Replicas of one-pass SGD: what one of them does, and what the run gives."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.runs.outcome import Experiment, Json, Progress, Run, Values
+from numerics.runs.clock import Clock
+from numerics.runs.machine import Machine
+from numerics.runs.outcome import Batches, Experiment, Json, Run, Values
 from numerics.runs.replicas import run_replicas
-from numerics.sgd.run import Setting, Tick, run_replica
-
-if TYPE_CHECKING:
-    from numerics.runs.store import Store
+from numerics.sgd.run import Setting, run_replica
 
 Array = NDArray[np.float64]
 
 
 def run_setting(
-    setting: Setting,
-    *,
-    name: str,
-    replicas: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None,
-    store: Store | str | Path | None,
-    dask: str | None,
-) -> tuple[Array, tuple[str, ...]]:
-    """The statistics, replicas × marks × statistics (NaN from where one has diverged), and what befell the run.
+    setting: Setting, *, name: str, replicas: int, seed: int, machine: Machine
+) -> tuple[Array, tuple[str, ...], bool]:
+    """The statistics, replicas × marks × statistics (NaN from where one has diverged); warnings; whether interrupted.
 
-    The kernels hold no interpreter lock and are compiled once: local workers are threads.
+    Progress counts the recorded times of all replicas.
     """
     marks = len(setting.marks)
-    clock = _Clock(replicas * marks, progress)
-    run = partial(_replica, setting, None if dask else clock.tick)
-    experiment = Experiment(name, _parameters(setting), run, threads=True)
-    try:
-        found = run_replicas(
-            experiment,
-            replicas=replicas,
-            seed=seed,
-            workers=workers,
-            progress=clock.finished,
-            store=store,
-            dask=dask,
-        )
-    finally:
-        clock.stopped.set()
-    return _values(found, marks, len(setting.start.flat())), _notes(found)
-
-
-class _Clock:
-    """Recorded times of all replicas: counted as they come where that can be seen, else replica by replica."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self.stopped = threading.Event()
-        self._total, self._done = total, 0
-        self._progress = progress
-        self._lock = threading.Lock()
-
-    def tick(self, count: int) -> None:
-        """For the threads; raises where the run was stopped."""
-        if self.stopped.is_set():
-            raise KeyboardInterrupt
-        with self._lock:
-            self._done += count
-            if count and self._progress:
-                self._progress(self._done, self._total)
-
-    def finished(self, replicas: int, of: int) -> None:
-        """For replicas that were found in a store, or ended far away."""
-        with self._lock:
-            behind = replicas * self._total // of
-            if behind > self._done and self._progress:
-                self._done = behind
-                self._progress(self._done, self._total)
+    experiment = Experiment(name, _parameters(setting), Batches(partial(_replica, setting), units=marks))
+    found = run_replicas(experiment, replicas=replicas, seed=seed, machine=machine)
+    return _values(found, marks, len(setting.start.flat())), _notes(found), found.interrupted
 
 
 def _replica(
     setting: Setting,
-    tick: Tick | None,
     parameters: Mapping[str, Json],  # noqa: ARG001  the setting says it all
-    seed: np.random.SeedSequence,
-) -> Values:
+    seeds: Sequence[np.random.SeedSequence],
+    clock: Clock,
+) -> list[Values]:
     """The rows of statistics, one a mark, until the first that is not finite."""
+    (seed,) = seeds
     with np.errstate(all="ignore"):
-        values = run_replica(setting, seed, tick or _ignore)
+        values = run_replica(setting, seed, clock.add)
     finite = np.isfinite(values).all(axis=1)
     count = len(values) if finite.all() else int(np.argmin(finite))
-    return {"rows": [float(count)], "statistics": values[:count].ravel().tolist()}
-
-
-def _ignore(_: int) -> None:
-    """No one watches."""
+    return [{"rows": [float(count)], "statistics": values[:count].ravel().tolist()}]
 
 
 def _values(run: Run, marks: int, statistics: int) -> Array:

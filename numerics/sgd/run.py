@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numerics.kernels.normals import BLOCK, fill_normals, fill_uniforms, stream
+from numerics.runs.seeds import child
 from numerics.sgd.full import advance
 from numerics.sgd.gradient import gradient_kernel
 from numerics.sgd.noise import GIVEN, recipes
@@ -105,8 +106,8 @@ class _Draws:
 
 
 def substream(seed: np.random.SeedSequence, purpose: str) -> np.random.SeedSequence:
-    """The part of a replica's randomness that serves one purpose: a child of its seed."""
-    return np.random.SeedSequence(entropy=seed.entropy, spawn_key=(*seed.spawn_key, _STREAMS.index(purpose)))
+    """The part of a replica's randomness that serves one purpose."""
+    return child(seed, _STREAMS.index(purpose))
 
 
 def _pieces(setting: Setting, chunk: int) -> list[list[int]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.runs.outcome import Progress
-from numerics.runs.replicas import check_counts
+from numerics.runs.machine import HERE, Machine, check_machine
+from numerics.runs.replicas import check_replicas
 from numerics.sgd.gradient import gradient_kernel
 from numerics.sgd.noise import recipes
 from numerics.sgd.replicas import run_setting
@@ -25,9 +24,6 @@ from theory.sgd.stability import round_down, stable_step
 from theory.sgd.state import State, as_state, describe, statistic_names
 from theory.sgd.task import Task
 from theory.times import time_grid
-
-if TYPE_CHECKING:
-    from numerics.runs.store import Store
 
 Array = NDArray[np.float64]
 
@@ -58,6 +54,7 @@ class Simulation:
     names: tuple[str, ...]
     values: Array
     notes: tuple[str, ...] = ()
+    interrupted: bool = False
 
     @property
     def replicas(self) -> int:
@@ -146,10 +143,7 @@ def simulate_sgd(
     start: State | None = None,
     spread: Spread = "random",
     method: Method | Literal["auto"] = "auto",
-    workers: int = 1,
-    progress: Progress | None = None,
-    store: Store | str | Path | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
     name: str = "sgd",
 ) -> Simulation:
     """Run one-pass SGD with step δ/d, δ = ``task.step``, on ``replicas`` independent input streams. [U] §2, [E] §2.
@@ -158,9 +152,8 @@ def simulate_sgd(
     task's own unless given) fixes every overlap exactly; ``spread`` says how delocalised vectors lie (see
     ``vectors.Spread``). ``full`` keeps all d coordinates, one input at a time; ``reduced``, for Gaussian inputs only,
     follows the overlaps and is exact in law at a cost independent of d; ``auto`` takes it wherever it may. Results
-    depend on the seed alone, never on ``workers`` (threads), ``dask`` (the address of a cluster's scheduler) or what of
-    them was found in ``store``, where replicas are kept under ``name``, the task, the law and d. ``progress`` counts
-    the recorded times of all replicas.
+    depend on the seed alone, never on the ``machine``; a store keeps replicas under ``name``, the task, the law and d.
+    Progress counts the recorded times of all replicas.
 
     Raises ``InputError`` for a law that cannot be drawn, a step of 0 or a d too small, a store of another run, and
     where every replica diverges; ``BudgetError`` beyond two days.
@@ -172,7 +165,8 @@ def simulate_sgd(
     """
     grid = time_grid(times)
     start = as_state(task, start)
-    check_counts(replicas=replicas, workers=workers, dask=dask)
+    check_replicas(replicas)
+    check_machine(machine)
     whole("d", d, least=1, remedy="give for example d=1000")
     choice("spread", spread, ("random", "flat"))
     drawn = component_laws(task, laws)
@@ -180,21 +174,18 @@ def simulate_sgd(
     setting = Setting(task, drawn, start, d, step_marks(task, grid, d), chosen, spread)
     _ = setting.reduced  # checks that d has room for every direction
     recipes(drawn)
-    _check_budget(setting, replicas, workers)
+    _check_budget(setting, replicas, machine.workers)
     gradient_kernel(task)
     law = " and ".join(dict.fromkeys(law.name for law in drawn))
-    values, notes = run_setting(
+    values, notes, interrupted = run_setting(
         setting,
         name=f"{name}: {task.name}, {law} inputs, d = {d}",
         replicas=replicas,
         seed=seed,
-        workers=workers,
-        progress=progress,
-        store=store,
-        dask=dask,
+        machine=machine,
     )
     names = statistic_names(len(start.Q), start.M.shape[1], len(start.b), start.localised)
-    run = Simulation(task.name, law, d, task.step, seed, chosen, grid, setting.marks, names, values, notes)
+    run = Simulation(task.name, law, d, task.step, seed, chosen, grid, setting.marks, names, values, notes, interrupted)
     if run.diverged == replicas:
         stable = min(stable_step(task, start), round_down(task.step / 4))
         raise InputError(

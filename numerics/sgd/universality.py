@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.runs.outcome import Progress
+from numerics.runs.machine import HERE, Machine
 from numerics.sgd.law_error import RULE, Approach, LawError
 from numerics.sgd.run import step_marks
 from numerics.sgd.simulate import Simulation, choice, simulate_sgd
@@ -108,19 +107,16 @@ def universality(
     start: State | None = None,
     spread: Spread = "random",
     reference: Reference = "universal",
-    workers: int = 1,
-    progress: Progress | None = None,
-    store: str | Path | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
     name: str = "sgd universality",
 ) -> Universality:
     """Measure how simulations under each law approach the ODE as d grows. [U] main theorem.
 
     For delocalised starts and truths every law with mean 0 and variance 1 has one ODE, and the distance falls like
     d^{−1/2}; with a localised coordinate the ODE depends on its law, and the distance from the Gaussian one stays.
-    The same replica seeds serve every law and dimension; for ``workers``, ``store``, ``dask`` and ``name`` see
-    ``simulate_sgd``. Raises ``InputError`` for fewer than two dimensions, laws of
-    one name or fewer than two replicas, ``ReachError`` where simulations diverge.
+    The same replica seeds serve every law and dimension; for ``machine`` and ``name`` see ``simulate_sgd``. Raises
+    ``InputError`` for fewer than two dimensions, laws of one name or fewer than two replicas, ``ReachError`` where
+    simulations diverge.
 
     >>> from theory.sgd.laws import law
     >>> from theory.sgd.tasks import logistic
@@ -148,10 +144,7 @@ def universality(
                 laws=law,
                 start=start,
                 spread=spread,
-                workers=workers,
-                progress=_part(progress, (place * len(dims) + step) * replicas * len(grid), total),
-                store=store,
-                dask=dask,
+                machine=machine.part((place * len(dims) + step) * replicas * len(grid), total),
                 name=name,
             )
             if run.diverged:
@@ -204,10 +197,6 @@ def _curves(task: Task, start: State, laws: Sequence[Law], marks: dict[int, tupl
             ode = effective_ode(task, realised, start=start, laws=law)
             solved[key] = _Curve(np.array(ode.times), ode.values, ode.error, ode.warnings)
     return [solved[law.name if start.localised else "any"] for law in laws]
-
-
-def _part(progress: Progress | None, before: int, total: int) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda finished, _: progress(before + finished, total)
 
 
 def _check(grid: tuple[float, ...], laws: Sequence[Law], dims: Sequence[int], replicas: int) -> None:

@@ -1,19 +1,20 @@
-"""Batches of replicas for the kernels: plans, seeds, chunks between which a run can be stopped."""
+"""Batches of replicas for the kernels: plans, and chunks between which a run can be stopped."""
 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from numerics.kernels.normals import LANES, stream
-from numerics.runs.outcome import Progress, Values
+from numerics.runs.clock import Clock
+from numerics.runs.outcome import Values
+from numerics.runs.seeds import child
 from numerics.single_index import full, reduced
 from numerics.single_index.program import Program
-from numerics.single_index.setting import Setting, child
+from numerics.single_index.setting import Setting
 from numerics.single_index.starts import Overlaps, embed
 from theory.checks import positive, real, whole
 from theory.errors import InputError
@@ -54,28 +55,6 @@ class Plan:
             )
 
 
-class Clock:
-    """Steps taken by all threads together, reported from the main one; and the signal to stop."""
-
-    def __init__(self, steps: int, replicas: int, done: int, progress: Progress | None) -> None:
-        self.stopped = threading.Event()
-        self._total, self._done = steps * replicas, done
-        self._progress = progress
-        self._lock = threading.Lock()
-
-    def add(self, steps: int) -> None:
-        with self._lock:
-            self._done += steps
-
-    def report(self) -> None:
-        if self._progress:
-            self._progress(self._done, self._total)
-
-
-class Stopped(Exception):  # noqa: N818 — it is no error
-    """The run was interrupted while this batch was under way."""
-
-
 def reduced_batch(
     setting: Setting,
     starts: Sequence[Overlaps],
@@ -95,8 +74,7 @@ def reduced_batch(
     path = np.empty((plan.steps // plan.every if plan.every else 0, 2, LANES))
     rows = np.zeros((program.registers, 2 * LANES))
     for done, steps in _chunks(plan.steps, _CHUNK_STEPS):
-        if clock.stopped.is_set():
-            raise Stopped
+        clock.add()
         reduced.advance(
             states,
             m1,
@@ -152,8 +130,7 @@ def full_batch(
     path = np.empty((plan.steps // plan.every if plan.every else 0, 2))
     rows = np.zeros((program.registers, 2))
     for done, steps in _chunks(plan.steps, max(1, _CHUNK_COORDINATES // setting.d)):
-        if clock.stopped.is_set():
-            raise Stopped
+        clock.add()
         full.advance(
             state,
             weights,

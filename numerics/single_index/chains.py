@@ -1,28 +1,24 @@
-"""Many replicas of online spherical SGD: batches for the kernels, seeds, threads, a cluster, interruption, a store."""
+"""Many replicas of online spherical SGD: what one batch of them does, and what the run gives."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from numerics.kernels.normals import LANES
-from numerics.runs.outcome import Failure, Json, Outcome, Progress, Values
-from numerics.runs.provenance import environment
-from numerics.runs.replicas import check_counts
-from numerics.runs.seeds import replica_seed
-from numerics.runs.store import Record, Store
-from numerics.runs.threads import on_threads
-from numerics.single_index.batches import Clock, Plan, Stopped, full_batch, reduced_batch
-from numerics.single_index.program import Program, compile_link
-from numerics.single_index.setting import Setting, child
+from numerics.runs.clock import Clock
+from numerics.runs.machine import HERE, Machine
+from numerics.runs.outcome import Batches, Experiment, Json, Run, Values
+from numerics.runs.replicas import check_replicas, run_replicas
+from numerics.runs.seeds import child, replica_seed
+from numerics.single_index.batches import Plan, full_batch, reduced_batch
+from numerics.single_index.program import compile_link
+from numerics.single_index.setting import Setting
 from numerics.single_index.starts import Overlaps, Start
 from theory.errors import BudgetError, InputError
 
@@ -70,22 +66,17 @@ def run_chains(
     replicas: int,
     seed: int,
     method: Method = "reduced",
-    workers: int = 1,
-    progress: Progress | None = None,
-    store: str | Path | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
     name: str = "single-index",
 ) -> Runs:
-    """Run replicas 0 … K−1; ``progress`` counts steps of all of them.
+    """Run replicas 0 … K−1; progress counts steps of all of them.
 
-    Replica k depends on the seed and k alone, not on the batch it shares a kernel call with, nor on ``workers``, which
-    are threads (the kernels hold no lock), or ``dask``, the address of a cluster's scheduler. On Ctrl-C what has
-    finished is returned with ``interrupted`` set, if anything has; with a ``store`` each batch is written under
-    ``name`` and the setting as it ends, and not run again.
+    Replica k depends on the seed and k alone, not on the batch it shares a kernel call with, nor on the machine. A
+    store keeps replicas under ``name`` and the setting. On Ctrl-C what has finished is returned, see ``Machine``.
 
     Raises ``InputError`` for counts out of range or a store of another run, ``BudgetError`` for days of work.
     """
-    check_counts(replicas=replicas, workers=workers, dask=dask)
+    check_replicas(replicas)
     replica_seed(seed, 0)
     if method not in _MOST_STEPS:
         raise InputError("method", given=method, expected="reduced or full", remedy="use --method reduced")
@@ -98,13 +89,16 @@ def run_chains(
             limit=f"{_MOST_STEPS[method]:.0e}",
             remedy="take fewer steps or replicas" + ("" if method == "reduced" else ", or --method reduced"),
         )
-    job = _Job(setting, start, plan, seed, method)
-    if store is None:
-        return _run(job, replicas, workers, dask, progress, None)
-    name = f"{name} {start.text} {setting.describe()}"
-    with Store.open(store) as opened:
-        record = opened.record(name, job.parameters(), seed)
-        return _run(job, replicas, workers, dask, progress, record)
+    compile_link(setting.link)
+    size = LANES if method == "reduced" else 1
+    experiment = Experiment(
+        f"{name} {start.text} {setting.describe()}",
+        _parameters(setting, start, plan, method),
+        Batches(partial(_batch, _Job(setting, start, plan, method)), size, plan.steps),
+        remedy="lower the step: the link overflows",
+    )
+    run = run_replicas(experiment, replicas=replicas, seed=seed, machine=machine)
+    return Runs(tuple(Replica.of(values) for values in run), replicas, run.interrupted, _warnings(run, replicas))
 
 
 def check_start(start: object) -> None:
@@ -122,111 +116,45 @@ class _Job:
     setting: Setting
     start: Start
     plan: Plan
-    seed: int
     method: Method
 
-    def parameters(self) -> dict[str, Json]:
-        setting, plan = self.setting, self.plan
-        return {
-            "link": str(setting.link.expression),
-            "lambda": setting.lam,
-            "eta1": setting.eta1,
-            "noise": setting.noise,
-            "d": setting.d,
-            "start": self.start.text,
-            "steps": plan.steps,
-            "step": plan.step,
-            "target": plan.target if math.isfinite(plan.target) else None,
-            "stop": plan.stop,
-            "every": plan.every,
-            "method": self.method,
-        }
+
+def _parameters(setting: Setting, start: Start, plan: Plan, method: Method) -> dict[str, Json]:
+    return {
+        "link": str(setting.link.expression),
+        "lambda": setting.lam,
+        "eta1": setting.eta1,
+        "noise": setting.noise,
+        "d": setting.d,
+        "start": start.text,
+        "steps": plan.steps,
+        "step": plan.step,
+        "target": plan.target if math.isfinite(plan.target) else None,
+        "stop": plan.stop,
+        "every": plan.every,
+        "method": method,
+    }
 
 
-def _run(
-    job: _Job, replicas: int, workers: int, dask: str | None, progress: Progress | None, record: Record | None
-) -> Runs:
-    found: dict[int, Outcome] = record.load(replicas) if record else {}
-    missing = [k for k in range(replicas) if k not in found]
-    size = LANES if job.method == "reduced" else 1
-    batches = [missing[i : i + size] for i in range(0, len(missing), size)]
-    clock = Clock(job.plan.steps, replicas, job.plan.steps * len(found), progress)
-    interrupted = False
-    try:
-        with closing(_outcomes(job, batches, workers, dask, clock)) as outcomes:
-            for outcome in outcomes:
-                found[outcome.replica] = record.write(outcome) if record else outcome
-    except KeyboardInterrupt:
-        interrupted = True
-        if not found:
-            raise
-    finally:
-        clock.stopped.set()
-    clock.report()
-    return _gather(found, replicas, interrupted, job.plan.step)
+def _batch(
+    job: _Job,
+    parameters: Mapping[str, Json],  # noqa: ARG001  the job says it all
+    seeds: Sequence[np.random.SeedSequence],
+    clock: Clock,
+) -> list[Values]:
+    starts = []
+    for seed in seeds:
+        clock.add()
+        starts.append(job.start.draw(job.setting, child(seed, 0)))
+    run = reduced_batch if job.method == "reduced" else full_batch
+    return run(job.setting, starts, job.plan, seeds, compile_link(job.setting.link), clock)
 
 
-def _outcomes(
-    job: _Job, batches: Iterable[Sequence[int]], workers: int, dask: str | None, clock: Clock
-) -> Generator[Outcome, None, None]:
-    if dask is None:
-        run = partial(_batch, job, compile_link(job.setting.link), clock)
-        for outcomes in on_threads(run, batches, workers, poll=clock.report):
-            yield from outcomes
-        return
-    from numerics.runs.cluster import on_cluster
-
-    for outcome in on_cluster(partial(_batch_far, job), batches, dask):
-        yield outcome
-        clock.add(job.plan.steps)
-        clock.report()
-
-
-def _gather(found: dict[int, Outcome], replicas: int, interrupted: bool, step: float) -> Runs:
-    kept = [found[k].result for k in sorted(found) if k < replicas]
-    runs = tuple(Replica.of(result) for result in kept if not isinstance(result, Failure))
-    kinds = [result.kind for result in kept if isinstance(result, Failure)]
+def _warnings(run: Run, replicas: int) -> tuple[str, ...]:
+    kinds = [failure.kind for failure in run.failures]
     warnings = []
     if overflowed := kinds.count("failed"):
         warnings.append(f"{overflowed} of {replicas} replicas overflowed and are left out: lower the step")
     if lost := kinds.count("lost"):
-        warnings.append(f"{lost} of {replicas} replicas were lost with their workers: repeat the command to run them")
-    if interrupted:
-        warnings.append(f"interrupted with {len(kept)} of {replicas} replicas finished: these are what is shown")
-    if not runs and lost:
-        raise InputError(
-            "dask", given=warnings[-1], expected="workers that live", remedy="look at the workers' logs; more memory"
-        )
-    if not runs:
-        raise InputError(
-            "step", given=step, expected="a step with which the link does not overflow", remedy="lower --step"
-        )
-    return Runs(runs, replicas, interrupted, tuple(warnings))
-
-
-def _batch_far(job: _Job, batch: Sequence[int]) -> list[Outcome]:
-    """A batch on a cluster: nobody watches its clock."""
-    return _batch(job, compile_link(job.setting.link), Clock(job.plan.steps, len(batch), 0, None), batch)
-
-
-def _batch(job: _Job, program: Program, clock: Clock, batch: Sequence[int]) -> list[Outcome]:
-    began = time.perf_counter()
-    seeds = [replica_seed(job.seed, k) for k in batch]
-    starts = []
-    for s in seeds:
-        if clock.stopped.is_set():
-            return []
-        starts.append(job.start.draw(job.setting, child(s, 0)))
-    run = reduced_batch if job.method == "reduced" else full_batch
-    try:
-        values = run(job.setting, starts, job.plan, seeds, program, clock)
-    except Stopped:
-        return []
-    seconds = (time.perf_counter() - began) / len(batch)
-    return [_outcome(k, one, seconds) for k, one in zip(batch, values, strict=True)]
-
-
-def _outcome(replica: int, values: Values, seconds: float) -> Outcome:
-    if all(math.isfinite(x) for row in values.values() for x in row):
-        return Outcome(replica, values, seconds, environment())
-    return Outcome(replica, Failure(replica, "an overlap is not finite: the link overflows"), seconds, environment())
+        warnings.append(f"{lost} of {replicas} replicas were lost with their workers: repeat the run to have them")
+    return (*warnings, *run.warnings)

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
-from numerics.runs.outcome import Progress
+from numerics.runs.machine import HERE, Machine
 from numerics.runs.seeds import replica_seed
 from numerics.single_index.batches import Plan
 from numerics.single_index.censoring import LEAST_REPLICAS, Median, Slope, fit_slope, median
@@ -144,10 +143,7 @@ def complexity(
     steps: Sequence[float] | None = None,
     budget: float = BUDGET,
     method: Method = "reduced",
-    workers: int = 1,
-    progress: Progress | None = None,
-    store: str | Path | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
     name: str = "single-index complexity",
 ) -> Complexity:
     """Median samples to reach ``target`` at each dimension, and the slope. ``setting.d`` is not used.
@@ -188,17 +184,12 @@ def complexity(
     bounds = [
         _bound(one, start, step, arrival, budget) for one, step, arrival in zip(settings, chosen, ode, strict=True)
     ]
-    total = sum(bounds)
+    total = sum(bounds) * replicas
     medians: list[Median] = []
     times: list[list[int | None]] = []
     interrupted = False
     for one, step, bound in zip(settings, chosen, bounds, strict=True):
-        before = sum(bounds[: len(medians)])
-
-        def advance(done: int, _all: int, *, before: int = before) -> None:
-            if progress:
-                progress(before * replicas + done, total * replicas)
-
+        part = machine.part(sum(bounds[: len(medians)]) * replicas, total)
         try:
             runs = run_chains(
                 one,
@@ -207,20 +198,12 @@ def complexity(
                 replicas=replicas,
                 seed=seed,
                 method=method,
-                workers=workers,
-                progress=advance,
-                store=store,
-                dask=dask,
+                machine=part,
                 name=name,
             )
         except KeyboardInterrupt:
-            if not medians:
+            if machine.whole or not medians:
                 raise
-            interrupted = True
-            break
-        if runs.interrupted:
-            if not medians:
-                raise KeyboardInterrupt
             interrupted = True
             break
         times.append([run.hit for run in runs.replicas])

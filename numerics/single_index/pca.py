@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from numerics.kernels.normals import fill_normals, stream
-from numerics.single_index.setting import Setting, child
+from numerics.runs.seeds import child
+from numerics.single_index.setting import Setting
 from theory.errors import BudgetError, ReachError
 
 Floats = NDArray[np.float64]

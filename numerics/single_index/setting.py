@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from theory.errors import InputError
 from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss
@@ -75,12 +73,3 @@ class Setting:
     def succeeds(self, m1: float, target: float) -> bool:
         """Whether an overlap counts as found: m_1 ≥ ``target``, or |m_1| ≥ ``target`` for an even link."""
         return (abs(m1) if self.even else m1) >= target
-
-
-def child(seed: np.random.SeedSequence, index: int) -> np.random.SeedSequence:
-    """One of several independent streams of a replica, without spawning the others.
-
-    >>> child(np.random.SeedSequence(7), 1).spawn_key
-    (1,)
-    """
-    return np.random.SeedSequence(entropy=seed.entropy, spawn_key=(*seed.spawn_key, index))

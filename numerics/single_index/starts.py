@@ -15,8 +15,9 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from numerics.runs.seeds import child
 from numerics.single_index import pca
-from numerics.single_index.setting import Setting, child
+from numerics.single_index.setting import Setting
 from theory.checks import real
 from theory.errors import InputError
 

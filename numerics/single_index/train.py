@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numerics.runs.outcome import Progress
+from numerics.runs.machine import HERE, Machine
 from numerics.single_index.batches import Plan
 from numerics.single_index.censoring import median
 from numerics.single_index.chains import Method, Runs, run_chains
@@ -109,16 +108,13 @@ def train(
     method: Method = "reduced",
     target: float = SUCCESS,
     every: int = 0,
-    workers: int = 1,
-    progress: Progress | None = None,
-    store: str | Path | None = None,
-    dask: str | None = None,
+    machine: Machine = HERE,
     name: str = "single-index train",
 ) -> Training:
     """Run ``replicas`` chains of ``steps`` steps X ← (X − ``step``·g)/‖·‖, g the spherical gradient at one sample.
 
-    ``step`` is δ/d; ``every`` keeps the overlaps every so many steps; ``progress`` counts steps. See ``run_chains`` for
-    seeds, threads, clusters, stores and interruption.
+    ``step`` is δ/d; ``every`` keeps the overlaps every so many steps; progress counts steps. See ``run_chains`` for
+    seeds, ``machine`` and interruption.
 
     >>> from theory.single_index.link import Link
     >>> from numerics.single_index.starts import parse_start
@@ -137,10 +133,7 @@ def train(
         replicas=replicas,
         seed=seed,
         method=method,
-        workers=workers,
-        progress=progress,
-        store=store,
-        dask=dask,
+        machine=machine,
         name=name,
     )
     return _training(setting, start, plan, method, seed, runs)

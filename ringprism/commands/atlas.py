@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ringprism.console import progress_bar
+from ringprism import console
 from ringprism.options import SeedOption, WorkersOption
 
 
@@ -23,6 +23,6 @@ def atlas(
     from numerics.pages.atlas import atlas_html
 
     make_folder(out)
-    with progress_bar("faces") as progress:
-        surveys = survey_faces(replicas=replicas, seed=seed, workers=workers, progress=progress)
+    with console.machine("faces", workers=workers) as machine:
+        surveys = survey_faces(replicas=replicas, seed=seed, machine=machine)
     print(write_whole(out / "atlas.html", atlas_html(surveys)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ringprism.console import FAILED, progress_bar
+from ringprism import console
 from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, WorkersOption
 from theory.errors import InputError
 
@@ -36,12 +36,11 @@ def claims(
 ) -> int:
     """Run claims: theory against simulation, each with its verdict. Exit code 1 when one does not hold."""
     from numerics.claims import all_claims
-    from numerics.claims.ledger import Conditions, Result, select
+    from numerics.claims.ledger import Conditions, Effort, Result, select
     from numerics.claims.records import result_to_json
     from numerics.claims.run import run_claims
     from numerics.files import write_whole
     from numerics.pages.claims import report_html, verdict_counts
-    from numerics.runs.replicas import check_counts
 
     if quick and full:
         raise InputError("effort", given="--quick --full", expected="one of them", remedy="drop one")
@@ -49,20 +48,18 @@ def claims(
     if listing:
         _print_list(chosen, format)
         return 0
-    check_counts(replicas=1, workers=workers, dask=dask)
-    conditions = Conditions(effort="full" if full else "quick", seed=seed, workers=workers, dask=dask)
+    effort: Effort = "full" if full else "quick"
+    conditions = Conditions(effort, seed)
     results: list[Result] = []
 
-    with progress_bar("claims") as advance:
+    def finished(result: Result) -> None:
+        results.append(result)
+        if format is PlainFormat.text:
+            print(result.to_text(), flush=True)
 
-        def finished(result: Result, done: int, total: int) -> None:
-            results.append(result)
-            if format is PlainFormat.text:
-                print(result.to_text(), flush=True)
-            advance(done, total)
-
+    with console.machine("claims", workers=workers, dask=dask) as machine:
         try:
-            run_claims(ids or [], conditions=conditions, keep=report, finished=finished)
+            run_claims(ids or [], effort=effort, seed=seed, machine=machine, keep=report, finished=finished)
         finally:
             order = {claim.id: k for k, claim in enumerate(chosen)}
             results.sort(key=lambda result: order[result.claim.id])
@@ -72,7 +69,7 @@ def claims(
                 print(json.dumps({"claims": [result_to_json(r, conditions) for r in results]}, allow_nan=False))
             elif results:
                 print(verdict_counts(results) + (f"; report in {report / 'index.html'}" if report else ""))
-    return 0 if all(result.verdict == "holds" for result in results) else FAILED
+    return 0 if all(result.verdict == "holds" for result in results) else console.FAILED
 
 
 def _print_list(chosen: Sequence[Claim], format: PlainFormat) -> None:

@@ -51,15 +51,14 @@ def demo(
     print(f"   of Y_{_ORDER} there remain {leading}")
 
     print("\n3. Limit, simulation, verdict")
-    with console.progress_bar("replicas") as progress:
+    with console.machine("replicas", workers=workers) as machine:
         found = validate(
             ranking.best,
             given,
             [share / ranking.rate for share in _SHARES],
             replicas=replicas,
             seed=seed,
-            workers=workers,
-            progress=progress,
+            machine=machine,
         )
     print("\n".join(f"   {line}".rstrip() for line in found.to_text().splitlines()))
     for suffix in ("png", "svg"):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from ringprism.commands import sgd_options as option
 from ringprism.commands.sgd import sgd as sgd  # with its further commands
-from ringprism.console import emit, progress_bar, warn
+from ringprism.console import check_figure, finish, warn
+from ringprism.console import machine as run_on
 from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
 from theory.errors import InputError, RingprismError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as DrawnFigure
+
     from numerics.sgd.simulate import Simulation
     from theory.sgd.laws import Law
     from theory.sgd.ode import EffectiveODE
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 Spread = Annotated[
     str, typer.Option("--spread", help="How delocalised vectors lie: random, or flat (entries of one size).")
 ]
-Figure = Annotated[str | None, typer.Option("--figure", help="Also write a figure: .png, .svg or .pdf.")]
+Figure = Annotated[Path | None, typer.Option("--figure", help="Also write a figure: .png, .svg or .pdf.")]
 
 
 @sgd.command("simulate")
@@ -57,7 +61,6 @@ def simulate_command(
     ridge: option.Ridge = None,
 ) -> None:
     """Simulate one-pass SGD with step δ/d and print its summary statistics in time nδ/d, with standard errors."""
-    from numerics.figures.style import figure_path
     from numerics.sgd.simulate import simulate_sgd
     from theory.sgd.laws import law as read_law
     from theory.sgd.state import start_state
@@ -80,9 +83,8 @@ def simulate_command(
     )
     state = start_state(problem, option.read_start(start))
     chosen, grid = read_law(law), parse_times(times)
-    if figure is not None:
-        figure_path(figure)
-    with progress_bar("simulating") as progress:
+    check_figure(figure)
+    with run_on("simulating", workers=workers, dask=dask, store=store) as machine:
         result = simulate_sgd(
             problem,
             grid,
@@ -93,18 +95,16 @@ def simulate_command(
             start=state,
             spread=cast("Any", spread),
             method=cast("Any", method),
-            workers=workers,
-            progress=progress,
-            store=store,
-            dask=dask,
+            machine=machine,
         )
-    warn((*result.warnings, *_stability(problem, state, result, chosen)))
-    if figure is not None:
-        from numerics.figures.sgd import simulation_figure
-        from numerics.figures.style import save
 
-        save(simulation_figure([result], _ode_curves(problem, grid, state, chosen)), figure)
-    emit(result, format)
+    def draw() -> DrawnFigure:
+        from numerics.figures.sgd import simulation_figure
+
+        return simulation_figure([result], _ode_curves(problem, grid, state, chosen))
+
+    warnings = (*result.warnings, *_stability(problem, state, result, chosen))
+    finish(result, format, figure=figure, draw=draw, warnings=warnings)
 
 
 @sgd.command("universality")
@@ -143,7 +143,6 @@ def universality_command(
     ridge: option.Ridge = None,
 ) -> None:
     """Measure how simulations under several laws approach the ODE as d grows: a distance for each d and a power."""
-    from numerics.figures.style import figure_path
     from numerics.sgd.universality import universality
     from theory.sgd.state import start_state
     from theory.times import parse_times
@@ -163,9 +162,8 @@ def universality_command(
         label_noise=label_noise,
         ridge=ridge,
     )
-    if figure is not None:
-        figure_path(figure)
-    with progress_bar("simulating") as progress:
+    check_figure(figure)
+    with run_on("simulating", workers=workers, dask=dask, store=store) as machine:
         result = universality(
             problem,
             parse_times(times),
@@ -176,18 +174,15 @@ def universality_command(
             start=start_state(problem, option.read_start(start)),
             spread=cast("Any", spread),
             reference=cast("Any", reference),
-            workers=workers,
-            progress=progress,
-            store=store,
-            dask=dask,
+            machine=machine,
         )
-    warn(result.warnings)
-    if figure is not None:
-        from numerics.figures.sgd import universality_figure
-        from numerics.figures.style import save
 
-        save(universality_figure(result), figure)
-    emit(result, format)
+    def draw() -> DrawnFigure:
+        from numerics.figures.sgd import universality_figure
+
+        return universality_figure(result)
+
+    finish(result, format, figure=figure, draw=draw)
 
 
 def read_laws(text: str) -> list[Law]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ringprism import console
 from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Method(StrEnum):
@@ -35,14 +38,12 @@ def simulate(
     format: PlainFormatOption = PlainFormat.text,
 ) -> None:
     """Simulate gradient flow from random weights and data: mean losses over time with standard errors."""
-    from numerics.figures.style import figure_path, save
     from numerics.gradient_flow.simulate import simulate as run
     from theory.autoencoder.sizes import Sizes
     from theory.times import parse_times
 
-    if figure is not None:
-        figure_path(figure)
-    with console.progress_bar("replicas") as progress:
+    console.check_figure(figure)
+    with console.machine("replicas", workers=workers, dask=dask, store=store) as machine:
         result = run(
             Sizes.parse(sizes),
             parse_times(times),
@@ -51,15 +52,13 @@ def simulate(
             eta=eta,
             method=method.value,
             step=step,
-            workers=workers,
-            progress=progress,
-            store=store,
-            dask=dask,
+            machine=machine,
             force=force,
         )
-    console.warn(result.warnings)
-    if figure is not None:
+
+    def draw() -> Figure:
         from numerics.figures.validation import draw_simulation
 
-        save(draw_simulation(result), figure)
-    console.emit(result, format)
+        return draw_simulation(result)
+
+    console.finish(result, format, figure=figure, draw=draw)

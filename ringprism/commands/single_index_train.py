@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +22,8 @@ from ringprism.options import DaskOption, Format, FormatOption, PlainFormat, Pla
 from theory.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from numerics.single_index.chains import Method
     from numerics.single_index.setting import Setting
 
@@ -85,11 +86,11 @@ def train_command(
     from numerics.single_index.starts import parse_start
     from numerics.single_index.train import train
 
-    _check_figure(figure)
+    console.check_figure(figure)
     setting = _setting(link, lam, eta1, d, noise)
     if not 0 < target < 1:
         raise InputError("target", given=target, expected="a number between 0 and 1", remedy="use --target 0.9")
-    with console.progress_bar("steps") as progress:
+    with console.machine("steps", workers=workers, dask=dask, store=store) as machine:
         result = train(
             setting,
             parse_start(start, sign=pca_sign),
@@ -100,20 +101,15 @@ def train_command(
             method=_method(method),
             target=target,
             every=max(1, steps // _RECORDS) if figure or store else 0,  # a stored run may want its figure later
-            workers=workers,
-            progress=progress,
-            store=store,
-            dask=dask,
+            machine=machine,
         )
-    console.warn(result.warnings)
-    if figure is not None:
-        from numerics.figures.single_index_train import training_figure
-        from numerics.figures.style import save
 
-        save(training_figure([result]), figure)
-    console.emit(result, format)
-    if result.interrupted:
-        raise KeyboardInterrupt  # the command line says so, and exits with its code
+    def draw() -> Figure:
+        from numerics.figures.single_index_train import training_figure
+
+        return training_figure([result])
+
+    console.finish(result, format, figure=figure, draw=draw)
 
 
 @single_index.command("complexity")
@@ -150,9 +146,9 @@ def complexity_command(
     from numerics.single_index.complexity import complexity
     from numerics.single_index.starts import parse_start
 
-    _check_figure(figure)
+    console.check_figure(figure)
     sizes = [int(size) for size in _numbers("dims", dims, whole=True)]
-    with console.progress_bar("steps, at most") as progress:
+    with console.machine("steps, at most", workers=workers, dask=dask, store=store) as machine:
         result = complexity(
             _setting(link, lam, eta1, sizes[0], noise),
             parse_start(start, sign=pca_sign),
@@ -163,21 +159,16 @@ def complexity_command(
             steps=None if steps is None else _numbers("steps", steps),
             budget=budget,
             method=_method(method),
-            workers=workers,
-            progress=progress,
-            store=store,
-            dask=dask,
+            machine=machine,
         )
-    if format is not Format.text:
-        console.warn(result.notes)
-    if figure is not None:
-        from numerics.figures.single_index_train import complexity_figure
-        from numerics.figures.style import save
 
-        save(complexity_figure([result]), figure)
-    console.emit(result, format)
-    if result.interrupted:
-        raise KeyboardInterrupt  # the command line says so, and exits with its code
+    def draw() -> Figure:
+        from numerics.figures.single_index_train import complexity_figure
+
+        return complexity_figure([result])
+
+    notes = () if format is Format.text else result.notes
+    console.finish(result, format, figure=figure, draw=draw, warnings=notes)
 
 
 def _setting(link: str, lam: float, eta1: float, d: int, noise: float) -> Setting:
@@ -199,10 +190,3 @@ def _numbers(what: str, text: str, *, whole: bool = False) -> list[float]:
         raise InputError(
             what, given=text, expected=f"{kind} separated by commas", remedy=f"use for example --{what} 100,200"
         ) from error
-
-
-def _check_figure(figure: Path | None) -> None:
-    if figure is not None:
-        from numerics.figures.style import figure_path
-
-        figure_path(figure)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ringprism import console
 from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def validate(
@@ -26,14 +29,12 @@ def validate(
     format: PlainFormatOption = PlainFormat.text,
 ) -> int:
     """Compare a limit with a simulation, by a rule stated before. Exit code 1 when the verdict is not ``holds``."""
-    from numerics.figures.style import figure_path, save
     from numerics.gradient_flow.validate import validate as run
     from theory.autoencoder.sizes import Sizes
     from theory.times import parse_times
 
-    if figure is not None:
-        figure_path(figure)
-    with console.progress_bar("replicas") as progress:
+    console.check_figure(figure)
+    with console.machine("replicas", workers=workers, dask=dask, store=store) as machine:
         found = run(
             face,
             Sizes.parse(sizes),
@@ -41,16 +42,14 @@ def validate(
             replicas=replicas,
             seed=seed,
             eta=eta,
-            workers=workers,
-            progress=progress,
-            store=store,
-            dask=dask,
+            machine=machine,
             force=force,
         )
-    console.warn(found.simulation.warnings)
-    if figure is not None:
+
+    def draw() -> Figure:
         from numerics.figures.validation import draw_validation
 
-        save(draw_validation(found), figure)
-    console.emit(found, format)
+        return draw_validation(found)
+
+    console.finish(found, format, figure=figure, draw=draw)
     return 0 if found.verdict == "holds" else console.FAILED

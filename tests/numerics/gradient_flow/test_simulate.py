@@ -11,6 +11,7 @@ import pytest
 
 from numerics.gradient_flow.formulation import choose
 from numerics.gradient_flow.simulate import simulate
+from numerics.runs.machine import Machine
 from theory.autoencoder.series import loss_series
 from theory.autoencoder.sizes import Sizes
 from theory.errors import BudgetError, InputError
@@ -36,7 +37,7 @@ def test_means_are_those_of_the_exact_series() -> None:
 
 
 def test_workers_do_not_matter() -> None:
-    one, three = (simulate(SMALL, [0, 3], replicas=7, seed=5, workers=workers) for workers in (1, 3))
+    one, three = (simulate(SMALL, [0, 3], replicas=7, seed=5, machine=Machine(workers=workers)) for workers in (1, 3))
     assert json.dumps(one.to_json()) == json.dumps(three.to_json())
     assert simulate(SMALL, [0, 3], replicas=7, seed=6).to_json() != one.to_json()
 

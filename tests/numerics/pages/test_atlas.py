@@ -11,6 +11,7 @@ from numerics.gradient_flow.atlas_sizes import SETTINGS
 from numerics.gradient_flow.loss_replicas import loss_replicas
 from numerics.gradient_flow.survey import Survey
 from numerics.pages.atlas import atlas_html
+from numerics.runs.machine import Machine
 from regimes.atlas import ATLAS
 from regimes.limit import limit
 
@@ -56,6 +57,8 @@ def test_every_face_has_a_setting_inside_its_cone() -> None:
 def test_survey_reports_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey_module, "SETTINGS", {"N|m": SETTINGS["N|m"]})
     seen: list[tuple[int, int]] = []
-    (survey,) = survey_module.survey_faces(replicas=2, seed=0, progress=lambda *counts: seen.append(counts))
+    (survey,) = survey_module.survey_faces(
+        replicas=2, seed=0, machine=Machine(progress=lambda *counts: seen.append(counts))
+    )
     assert seen == [(1, 1)]
     assert survey.entry.face.name == "N|m"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from numerics.claims.ledger import Conditions
 from numerics.claims.run import run_claims
+from numerics.runs.machine import Machine
 from numerics.runs.places import PlaceError
 from numerics.runs.store import Store
 
@@ -101,4 +101,4 @@ def test_a_store_that_cannot_be_used_is_no_verdict(tmp_path: Path) -> None:
 def test_a_cluster_that_does_not_answer_is_no_verdict() -> None:
     for address in ("", "tcp://127.0.0.1:99999", "nowhere"):
         with pytest.raises(PlaceError, match="dask"):
-            run_claims(["AE-PRISM"], conditions=Conditions(dask=address))
+            run_claims(["AE-PRISM"], machine=Machine(dask=address))

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from numerics.claims.ledger import Conditions
 from numerics.claims.run import run_claims
+from numerics.runs.machine import Machine
 from numerics.runs.outcome import Experiment
 from numerics.runs.replicas import run_replicas
 from numerics.runs.store import Store
@@ -110,32 +110,35 @@ def test_a_cluster_gives_the_same_bits_and_fills_the_store(address: str, tmp_pat
     expected = run_replicas(large, replicas=12, seed=SEED)
     seen: list[tuple[int, int]] = []
     path = tmp_path / "run.db"
-    run_replicas(large, replicas=3, seed=SEED, store=path)
+    run_replicas(large, replicas=3, seed=SEED, machine=Machine(store=path))
     run = run_replicas(
-        large, replicas=12, seed=SEED, store=path, dask=address, progress=lambda *count: seen.append(count)
+        large,
+        replicas=12,
+        seed=SEED,
+        machine=Machine(store=path, dask=address, progress=lambda *count: seen.append(count)),
     )
     assert run == expected
     assert seen == [(k, 12) for k in range(3, 13)]
-    assert run_replicas(large, replicas=12, seed=SEED, dask=address) == expected
+    assert run_replicas(large, replicas=12, seed=SEED, machine=Machine(dask=address)) == expected
 
 
 def test_numerical_failures_come_back_from_a_cluster(address: str) -> None:
     experiment = tiny(fails=True)
-    assert run_replicas(experiment, replicas=9, seed=SEED, dask=address) == run_replicas(
+    assert run_replicas(experiment, replicas=9, seed=SEED, machine=Machine(dask=address)) == run_replicas(
         experiment, replicas=9, seed=SEED
     )
 
 
 def test_other_exceptions_end_the_run(address: str) -> None:
     with pytest.raises(KeyError, match="no such thing"):
-        run_replicas(Experiment("odd", {"how": "raise"}, odd), replicas=3, seed=0, dask=address)
+        run_replicas(Experiment("odd", {"how": "raise"}, odd), replicas=3, seed=0, machine=Machine(dask=address))
 
 
 def test_a_worker_that_dies_is_replaced(address: str, tmp_path: Path) -> None:
     experiment = Experiment("killer", {"folder": str(tmp_path)}, killer)
     expected = run_replicas(experiment, replicas=9, seed=SEED)
     (tmp_path / "kill").write_text("once")
-    assert run_replicas(experiment, replicas=9, seed=SEED, dask=address) == expected
+    assert run_replicas(experiment, replicas=9, seed=SEED, machine=Machine(dask=address)) == expected
     assert not (tmp_path / "kill").exists()
 
 
@@ -147,10 +150,12 @@ def test_a_lost_scheduler_loses_replicas_in_flight_only(cluster: Cluster, tmp_pa
             cluster.kill_scheduler()
 
     with pytest.raises(InputError, match="scheduler that stays"):
-        run_replicas(experiment, replicas=200, seed=SEED, store=path, dask=cluster.address, progress=lose)
+        run_replicas(
+            experiment, replicas=200, seed=SEED, machine=Machine(store=path, dask=cluster.address, progress=lose)
+        )
     with Store.open(path) as store:
         assert 6 <= store.verify() < 200
-    resumed = run_replicas(experiment, replicas=20, seed=SEED, store=path)
+    resumed = run_replicas(experiment, replicas=20, seed=SEED, machine=Machine(store=path))
     assert resumed == run_replicas(tiny(size=8), replicas=20, seed=SEED)
 
 
@@ -165,9 +170,7 @@ def test_single_index_chains_are_the_same_on_a_cluster(address: str, tmp_path: P
             setting,
             parse_start("pca:100"),
             **arguments,  # type: ignore[arg-type]
-            dask=address,
-            store=path,
-            progress=lambda *count, seen=seen: seen.append(count),  # type: ignore[misc]
+            machine=Machine(dask=address, store=path, progress=lambda *count, seen=seen: seen.append(count)),  # type: ignore[misc]
         )
         np.testing.assert_array_equal(there.paths, here.paths)
         assert seen[-1] == (8000, 8000)
@@ -180,7 +183,7 @@ def test_one_pass_sgd_is_the_same_on_a_cluster(address: str, tmp_path: Path) -> 
         arguments = {"d": 50, "replicas": 6, "seed": SEED, "method": method, "laws": law(law_name)}
         here = simulate_sgd(committee(), [0, 1, 2], **arguments)  # type: ignore[arg-type]
         path = tmp_path / f"{method}.db"
-        there = simulate_sgd(committee(), [0, 1, 2], **arguments, dask=address, store=path)  # type: ignore[arg-type]
+        there = simulate_sgd(committee(), [0, 1, 2], **arguments, machine=Machine(dask=address, store=path))  # type: ignore[arg-type]
         np.testing.assert_array_equal(there.values, here.values)
         with Store.open(path, mode="read") as store:
             assert store.verify() == 6
@@ -188,7 +191,7 @@ def test_one_pass_sgd_is_the_same_on_a_cluster(address: str, tmp_path: Path) -> 
 
 def test_claims_are_the_same_on_a_cluster(address: str, tmp_path: Path) -> None:
     ids = ["AE-D1", "SI-PCA", "UN-6"]
-    there = run_claims(ids, conditions=Conditions(dask=address), keep=tmp_path)
+    there = run_claims(ids, machine=Machine(dask=address), keep=tmp_path)
     here = run_claims(ids)
     assert [result.error for result in there] == [None] * 3
     assert [result.evidence for result in there] == [result.evidence for result in here]
@@ -196,4 +199,4 @@ def test_claims_are_the_same_on_a_cluster(address: str, tmp_path: Path) -> None:
 
 def test_no_scheduler_is_told() -> None:
     with pytest.raises(InputError, match="start one with: dask scheduler"):
-        run_replicas(tiny(), replicas=2, seed=SEED, dask="nowhere")
+        run_replicas(tiny(), replicas=2, seed=SEED, machine=Machine(dask="nowhere"))

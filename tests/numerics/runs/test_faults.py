@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 
 from numerics.runs import rows
+from numerics.runs.machine import Machine
 from numerics.runs.outcome import Experiment, Run, Values
 from numerics.runs.replicas import run_replicas
 from numerics.runs.store import Store
@@ -101,13 +102,17 @@ def test_sixty_kills_at_random_moments_lose_nothing(folder: Path) -> None:
     """Three writers share a run; one after another is killed with SIGKILL, at any moment, and replaced."""
     path, kills = folder / "run.db", 60
     generator = np.random.default_rng(SEED)
-    run_replicas(tiny(size=8), replicas=1, seed=SEED, store=path)  # imports everything before the first fork
+    run_replicas(
+        tiny(size=8), replicas=1, seed=SEED, machine=Machine(store=path)
+    )  # imports everything before the first fork
     known = stored(path)
 
     def writer(place: int) -> BaseProcess:
         experiment, replicas = Experiment("tiny", {"size": 8}, slowly), len(known) + 200
         workers = 2 if place == 2 else 1
-        return forked(lambda: run_replicas(experiment, replicas=replicas, seed=SEED, workers=workers, store=path))
+        return forked(
+            lambda: run_replicas(experiment, replicas=replicas, seed=SEED, machine=Machine(workers=workers, store=path))
+        )
 
     writers = [writer(place) for place in range(3)]
     killed = turn = 0
@@ -132,7 +137,7 @@ def test_sixty_kills_at_random_moments_lose_nothing(folder: Path) -> None:
         assert process.exitcode == 0
     replicas = 1 + max(stored(path))
     assert replicas == len(stored(path)) >= len(known) + 200
-    resumed = run_replicas(tiny(size=8), replicas=replicas, seed=SEED, store=path)
+    resumed = run_replicas(tiny(size=8), replicas=replicas, seed=SEED, machine=Machine(store=path))
     assert resumed == run_replicas(tiny(size=8), replicas=replicas, seed=SEED)
     assert known.items() <= stored(path).items()
 
@@ -140,8 +145,11 @@ def test_sixty_kills_at_random_moments_lose_nothing(folder: Path) -> None:
 def test_writers_share_the_work(folder: Path) -> None:
     path, replicas = folder / "run.db", 60
     experiment = tiny(size=8, sleep=0.01)
-    run_replicas(experiment, replicas=1, seed=SEED, store=path)
-    writers = [forked(lambda: run_replicas(experiment, replicas=replicas, seed=SEED, store=path)) for _ in range(3)]
+    run_replicas(experiment, replicas=1, seed=SEED, machine=Machine(store=path))
+    writers = [
+        forked(lambda: run_replicas(experiment, replicas=replicas, seed=SEED, machine=Machine(store=path)))
+        for _ in range(3)
+    ]
     for process in writers:
         process.join(PATIENCE)
         assert process.exitcode == 0
@@ -150,7 +158,9 @@ def test_writers_share_the_work(folder: Path) -> None:
 
 def test_no_worker_outlives_a_killed_parent(folder: Path) -> None:
     experiment = tiny(size=8, sleep=0.05)
-    process = forked(lambda: run_replicas(experiment, replicas=400, seed=SEED, workers=2, store=folder / "run.db"))
+    process = forked(
+        lambda: run_replicas(experiment, replicas=400, seed=SEED, machine=Machine(workers=2, store=folder / "run.db"))
+    )
     assert process.pid is not None
     children = list(_waited(lambda: _children(process.pid), at_least=2))
     os.kill(process.pid, signal.SIGKILL)
@@ -169,7 +179,7 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path) -> None:
 
     def interrupted() -> None:
         try:
-            run_replicas(experiment, replicas=200, seed=SEED, workers=2, store=path)
+            run_replicas(experiment, replicas=200, seed=SEED, machine=Machine(workers=2, store=path))
         except KeyboardInterrupt:
             os._exit(130)
 
@@ -181,27 +191,27 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path) -> None:
     assert process.exitcode == 130
     kept = stored(path)
     assert 3 <= len(kept) < 200
-    resumed = run_replicas(experiment, replicas=40, seed=SEED, store=path)
+    resumed = run_replicas(experiment, replicas=40, seed=SEED, machine=Machine(store=path))
     assert resumed == run_replicas(tiny(size=8), replicas=40, seed=SEED)
     assert kept.items() <= stored(path).items()
 
 
 def test_a_full_disk_is_told_and_loses_nothing(folder: Path) -> None:
     path, experiment = folder / "run.db", tiny(size=8)
-    run_replicas(experiment, replicas=3, seed=SEED, store=path)
+    run_replicas(experiment, replicas=3, seed=SEED, machine=Machine(store=path))
 
     def limited() -> Run:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         room = path.stat().st_size + 8192
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-        return run_replicas(experiment, replicas=150, seed=SEED, store=path)
+        return run_replicas(experiment, replicas=150, seed=SEED, machine=Machine(store=path))
 
     message = reported(limited)
     assert "expected room on its disk" in message
     assert "repeat the command to go on" in message
     kept = stored(path)
     assert 3 < len(kept) < 150
-    resumed = run_replicas(experiment, replicas=150, seed=SEED, store=path)
+    resumed = run_replicas(experiment, replicas=150, seed=SEED, machine=Machine(store=path))
     assert resumed == run_replicas(experiment, replicas=150, seed=SEED)
     assert kept.items() <= stored(path).items()
 
@@ -212,7 +222,7 @@ def test_a_full_database_is_told(tmp_path: Path) -> None:
             pages = cursor.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
         with pytest.raises(InputError, match="expected room on its disk"):
-            run_replicas(tiny(size=8), replicas=400, seed=SEED, store=store)
+            run_replicas(tiny(size=8), replicas=400, seed=SEED, machine=Machine(store=store))
         assert store.verify() > 0
 
 
@@ -228,7 +238,7 @@ def public() -> Iterator[Path]:
 
 def test_a_read_only_store_is_told_before_any_work(public: Path, tmp_path: Path) -> None:
     path = public / "run.db"
-    run_replicas(tiny(size=8), replicas=3, seed=SEED, store=path)
+    run_replicas(tiny(size=8), replicas=3, seed=SEED, machine=Machine(store=path))
     before = path.read_bytes()
     path.chmod(0o444)
     public.chmod(0o555)
@@ -237,7 +247,9 @@ def test_a_read_only_store_is_told_before_any_work(public: Path, tmp_path: Path)
     def as_nobody() -> Run:
         if os.getuid() == 0:
             os.setuid(65534)
-        return run_replicas(tiny(size=8), replicas=9, seed=SEED, store=path, progress=lambda *_: started.touch())
+        return run_replicas(
+            tiny(size=8), replicas=9, seed=SEED, machine=Machine(store=path, progress=lambda *_: started.touch())
+        )
 
     def reading() -> int:
         if os.getuid() == 0:
@@ -257,8 +269,8 @@ def test_a_clock_that_goes_back_changes_nothing(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(rows, "_now", lambda: f"2026-01-01T{next(hours):02d}:00:00+00:00")
     monkeypatch.setattr(time, "time", lambda: float(next(hours)))
     path, experiment = tmp_path / "run.db", tiny(size=8)
-    run_replicas(experiment, replicas=4, seed=SEED, store=path)
-    assert run_replicas(experiment, replicas=9, seed=SEED, store=path) == run_replicas(
+    run_replicas(experiment, replicas=4, seed=SEED, machine=Machine(store=path))
+    assert run_replicas(experiment, replicas=9, seed=SEED, machine=Machine(store=path)) == run_replicas(
         experiment, replicas=9, seed=SEED
     )
     with Store.open(path, mode="read") as store:

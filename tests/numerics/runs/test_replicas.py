@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from numerics.runs.blas import one_thread
-from numerics.runs.outcome import Experiment, Run
+from numerics.runs.clock import Clock
+from numerics.runs.machine import Machine
+from numerics.runs.outcome import Batches, Experiment, Run, Values
 from numerics.runs.replicas import run_replicas
 from numerics.runs.seeds import replica_seed
 from numerics.runs.store import Store
@@ -38,7 +43,7 @@ def test_replica_streams_are_their_own() -> None:
 
 @pytest.mark.parametrize("workers", [2, 8])
 def test_workers_give_the_same_bits(workers: int) -> None:
-    assert bits(run_replicas(tiny(), replicas=12, seed=SEED, workers=workers)) == bits(undisturbed())
+    assert bits(run_replicas(tiny(), replicas=12, seed=SEED, machine=Machine(workers=workers))) == bits(undisturbed())
 
 
 def test_threads_of_the_caller_do_not_matter() -> None:
@@ -54,10 +59,10 @@ def test_threads_of_the_caller_do_not_matter() -> None:
 def test_a_resumed_run_gives_the_same_bits(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     seen: list[tuple[int, int]] = []
-    first = run_replicas(tiny(), replicas=5, seed=SEED, store=path)
+    first = run_replicas(tiny(), replicas=5, seed=SEED, machine=Machine(store=path))
     assert bits(first) == bits(undisturbed(5))
     second = run_replicas(
-        tiny(), replicas=12, seed=SEED, store=str(path), workers=2, progress=lambda *x: seen.append(x)
+        tiny(), replicas=12, seed=SEED, machine=Machine(store=str(path), workers=2, progress=lambda *x: seen.append(x))
     )
     assert bits(second) == bits(undisturbed())
     assert seen == [(k, 12) for k in range(5, 13)]
@@ -67,20 +72,20 @@ def test_a_resumed_run_gives_the_same_bits(tmp_path: Path) -> None:
 
 def test_progress_counts_up() -> None:
     seen: list[tuple[int, int]] = []
-    run_replicas(tiny(), replicas=3, seed=SEED, workers=2, progress=lambda *x: seen.append(x))
+    run_replicas(tiny(), replicas=3, seed=SEED, machine=Machine(workers=2, progress=lambda *x: seen.append(x)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_numerical_failures_are_shown_and_kept(tmp_path: Path, workers: int) -> None:
     experiment = tiny(fails=True)
-    run = run_replicas(experiment, replicas=20, seed=SEED, workers=workers, store=tmp_path / "run.db")
+    run = run_replicas(experiment, replicas=20, seed=SEED, machine=Machine(workers=workers, store=tmp_path / "run.db"))
     assert 0 < len(run.failures) < 20
     assert len(run) + len(run.failures) == 20
     assert {failure.reason for failure in run.failures} == {"FloatingPointError: diverged at t = 3"}
     assert run == run_replicas(experiment, replicas=20, seed=SEED)
     never = Experiment("tiny", experiment.parameters, odd)  # nothing is run again, failed replicas neither
-    assert run == run_replicas(never, replicas=20, seed=SEED, store=tmp_path / "run.db")
+    assert run == run_replicas(never, replicas=20, seed=SEED, machine=Machine(store=tmp_path / "run.db"))
 
 
 def test_values_that_are_not_finite_are_failures() -> None:
@@ -93,14 +98,14 @@ def test_values_that_are_not_finite_are_failures() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_other_exceptions_end_the_run(workers: int) -> None:
     with pytest.raises(KeyError, match="no such thing"):
-        run_replicas(Experiment("odd", {"how": "raise"}, odd), replicas=3, seed=0, workers=workers)
+        run_replicas(Experiment("odd", {"how": "raise"}, odd), replicas=3, seed=0, machine=Machine(workers=workers))
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
     experiment = Experiment("killer", {"folder": str(tmp_path)}, killer)
-    expected = run_replicas(experiment, replicas=9, seed=SEED, workers=2)
+    expected = run_replicas(experiment, replicas=9, seed=SEED, machine=Machine(workers=2))
     (tmp_path / "kill").write_text("once")
-    assert run_replicas(experiment, replicas=9, seed=SEED, workers=2) == expected
+    assert run_replicas(experiment, replicas=9, seed=SEED, machine=Machine(workers=2)) == expected
     assert not (tmp_path / "kill").exists()
 
 
@@ -108,16 +113,16 @@ def test_a_replica_that_keeps_killing_is_lost_until_it_stops(tmp_path: Path) -> 
     experiment, path = Experiment("killer", {"folder": str(tmp_path)}, killer), tmp_path / "run.db"
     expected = run_replicas(experiment, replicas=9, seed=SEED)
     (tmp_path / "kill").write_text("always")
-    run = run_replicas(experiment, replicas=9, seed=SEED, workers=2, store=path)
+    run = run_replicas(experiment, replicas=9, seed=SEED, machine=Machine(workers=2, store=path))
     assert [(failure.replica, failure.kind) for failure in run.failures] == [(2, "lost")]
     assert "died 3 times" in run.failures[0].reason
     assert list(run) == [values for k, values in enumerate(expected) if k != 2]
     (tmp_path / "kill").unlink()
-    assert run_replicas(experiment, replicas=9, seed=SEED, workers=2, store=path) == expected
+    assert run_replicas(experiment, replicas=9, seed=SEED, machine=Machine(workers=2, store=path)) == expected
 
 
 def test_no_worker_outlives_its_run() -> None:
-    run_replicas(tiny(), replicas=4, seed=SEED, workers=3)
+    run_replicas(tiny(), replicas=4, seed=SEED, machine=Machine(workers=3))
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     if children.exists():
         names = [Path(f"/proc/{pid}/comm") for pid in children.read_text().split()]
@@ -142,7 +147,9 @@ def test_workers_leave_the_callers_garbage_alone() -> None:
     gc.disable()
     try:
         Owned()
-        run = run_replicas(Experiment("tiny", {"size": 40}, collecting), replicas=4, seed=SEED, workers=2)
+        run = run_replicas(
+            Experiment("tiny", {"size": 40}, collecting), replicas=4, seed=SEED, machine=Machine(workers=2)
+        )
     finally:
         gc.enable()
     assert run == undisturbed(4)
@@ -161,14 +168,68 @@ def test_mean_and_standard_error() -> None:
         ({"replicas": 0}, "replicas: got 0"),
         ({"replicas": True}, "replicas: got True"),
         ({"replicas": 10**9}, "replicas: got 1000000000"),
-        ({"workers": 0}, "workers: got 0"),
         ({"seed": -1}, "seed: got -1"),
-        ({"workers": 2, "dask": "tcp://127.0.0.1:1"}, "give one of the two"),
+        ({"machine": 2}, "machine: got 2"),
     ],
 )
 def test_unusable_arguments_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         run_replicas(tiny(), **{"replicas": 2, "seed": 0, **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"workers": 0}, "workers: got 0"),
+        ({"workers": 1.5}, r"workers: got 1\.5"),
+        ({"workers": 2, "dask": "tcp://127.0.0.1:1"}, "give one of the two"),
+    ],
+)
+def test_impossible_machines_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Machine(**options)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interruption_keeps_what_finished(tmp_path: Path, workers: int) -> None:
+    def progress(done: int, _: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    machine = Machine(workers=workers, progress=progress)
+    run = run_replicas(tiny(), replicas=30, seed=SEED, machine=machine)
+    assert run.interrupted
+    assert run.warnings == ("interrupted with 5 of 30 replicas finished: these are what is shown",)
+    assert all(values in undisturbed(30).values for values in run)
+    path = tmp_path / "run.db"
+    with pytest.raises(KeyboardInterrupt):  # the store has them
+        run_replicas(tiny(), replicas=30, seed=SEED, machine=replace(machine, store=path))
+    with pytest.raises(KeyboardInterrupt):  # a part of a longer run
+        run_replicas(tiny(), replicas=30, seed=SEED, machine=replace(machine, whole=True))
+    with Store.open(path, mode="read") as store:
+        assert store.verify() == 5
+    run_replicas(tiny(), replicas=30, seed=SEED, machine=Machine(store=path))
+
+
+def lockstep(parameters: Mapping[str, Any], seeds: Sequence[np.random.SeedSequence], clock: Clock) -> list[Values]:
+    """Replicas together; replica 4 fails, and takes the call with it."""
+    if any(seed.spawn_key[0] == 4 for seed in seeds):
+        raise FloatingPointError("one of us")
+    clock.add(10 * len(seeds))
+    return [normals(parameters, seed) for seed in seeds]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_batches_change_nothing_and_one_failure_is_its_own(tmp_path: Path, workers: int) -> None:
+    seen: list[tuple[int, int]] = []
+    experiment = Experiment("tiny", {"size": 40}, Batches(lockstep, size=3, units=10))
+    machine = Machine(workers=workers, store=tmp_path / "run.db", progress=lambda *x: seen.append(x))
+    run = run_replicas(experiment, replicas=12, seed=SEED, machine=machine)
+    expected = undisturbed()
+    assert [failure.replica for failure in run.failures] == [4]
+    assert list(run) == [values for k, values in enumerate(expected) if k != 4]
+    assert seen == sorted(set(seen))
+    assert seen[-1] == (120, 120)
 
 
 def test_parameters_must_be_json() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from numerics.runs.machine import Machine
 from numerics.runs.outcome import Experiment, Outcome
 from numerics.runs.replicas import run_replicas
 from numerics.runs.store import Store
@@ -22,7 +23,7 @@ from theory.errors import InputError
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     found = tmp_path / "run.db"
-    run_replicas(tiny(fails=True), replicas=8, seed=3, store=found)
+    run_replicas(tiny(fails=True), replicas=8, seed=3, machine=Machine(store=found))
     return found
 
 
@@ -36,16 +37,16 @@ def change(path: Path, statement: str) -> None:
 def test_other_parameters_are_refused_with_both_shown(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(InputError, match=r"got 'size=41', expected the parameters stored for tiny, size=40"):
-        run_replicas(tiny(size=41, fails=True), replicas=8, seed=3, store=path)
+        run_replicas(tiny(size=41, fails=True), replicas=8, seed=3, machine=Machine(store=path))
     with pytest.raises(InputError, match=r"got 'seed=4', expected the parameters stored for tiny, seed=3"):
-        run_replicas(tiny(fails=True), replicas=8, seed=4, store=path)
+        run_replicas(tiny(fails=True), replicas=8, seed=4, machine=Machine(store=path))
     with pytest.raises(InputError, match=r"got '—', expected the parameters stored for tiny, fails=True"):
-        run_replicas(tiny(), replicas=8, seed=3, store=path)
+        run_replicas(tiny(), replicas=8, seed=3, machine=Machine(store=path))
     assert path.read_bytes() == before
 
 
 def test_runs_of_other_names_live_beside_each_other(path: Path) -> None:
-    run_replicas(Experiment("other", {"size": 5}, normals), replicas=2, seed=9, store=path)
+    run_replicas(Experiment("other", {"size": 5}, normals), replicas=2, seed=9, machine=Machine(store=path))
     assert [(run.key.experiment, sum(run.counts.values())) for run in summary(path).runs] == [("other", 2), ("tiny", 8)]
 
 
@@ -53,7 +54,7 @@ def test_versions_are_recorded_and_a_mixture_is_told(path: Path, monkeypatch: py
     (run,) = summary(path).runs
     assert set(json.loads(run.environments[0])) == {"code", "python", "numpy", "scipy", "numba", "machine"}
     monkeypatch.setattr("numerics.runs.replicas.environment", lambda: '{"code": "other"}')
-    resumed = run_replicas(tiny(fails=True), replicas=10, seed=3, store=path)
+    resumed = run_replicas(tiny(fails=True), replicas=10, seed=3, machine=Machine(store=path))
     assert 'mixes replicas made by {"code": "0.' in resumed.warnings[0]
     assert "other" in resumed.warnings[0]
     assert len(summary(path).runs[0].environments) == 2
@@ -74,14 +75,14 @@ def test_another_programs_database_is_refused_and_left(tmp_path: Path) -> None:
     change(path, "CREATE TABLE mine (x)")
     before = path.read_bytes()
     with pytest.raises(InputError, match="expected a results store of ringprism"):
-        run_replicas(tiny(), replicas=1, seed=0, store=path)
+        run_replicas(tiny(), replicas=1, seed=0, machine=Machine(store=path))
     assert path.read_bytes() == before
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path = tmp_path / "empty.db"
     path.touch()
-    run_replicas(tiny(), replicas=1, seed=0, store=path)
+    run_replicas(tiny(), replicas=1, seed=0, machine=Machine(store=path))
     assert summary(path).verified == 1
 
 
@@ -102,7 +103,7 @@ def test_every_damaged_page_is_found(path: Path) -> None:
         damaged = whole[:start] + bytes(byte ^ 0x5A for byte in whole[start : start + 256]) + whole[start + 256 :]
         path.write_bytes(damaged)
         try:
-            assert run_replicas(tiny(fails=True), replicas=8, seed=3, store=path) == expected
+            assert run_replicas(tiny(fails=True), replicas=8, seed=3, machine=Machine(store=path)) == expected
             outcomes.append("whole")
         except InputError:
             assert path.read_bytes() == damaged
@@ -115,7 +116,7 @@ def test_a_truncated_store_is_refused_and_left(path: Path) -> None:
     half = path.read_bytes()[: 3 * 4096]
     path.write_bytes(half)
     with pytest.raises(InputError, match="undamaged"):
-        run_replicas(tiny(fails=True), replicas=8, seed=3, store=path)
+        run_replicas(tiny(fails=True), replicas=8, seed=3, machine=Machine(store=path))
     assert path.read_bytes() == half
 
 
@@ -174,7 +175,7 @@ def test_a_locked_store_is_waited_for(path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     threading.Timer(0.4, other.rollback).start()
-    run_replicas(tiny(fails=True), replicas=9, seed=3, store=path)
+    run_replicas(tiny(fails=True), replicas=9, seed=3, machine=Machine(store=path))
     assert summary(path).verified == 9
     other.close()
 

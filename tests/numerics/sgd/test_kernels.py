@@ -10,6 +10,7 @@ import sympy
 from scipy import stats
 
 from numerics.kernels.normals import stream
+from numerics.runs.machine import Machine
 from numerics.runs.seeds import replica_seed
 from numerics.sgd.full import advance
 from numerics.sgd.gradient import gradient_kernel
@@ -124,7 +125,9 @@ def test_reduced_chain_has_the_law_of_the_full_loop(name: str) -> None:
     start = start_state(task, _STARTS[name])
     times, replicas = [0.0, 4.0], 1000
     full, reduced = (
-        simulate_sgd(task, times, d=9, replicas=replicas, seed=seed, start=start, method=method, workers=2)
+        simulate_sgd(
+            task, times, d=9, replicas=replicas, seed=seed, start=start, method=method, machine=Machine(workers=2)
+        )
         for seed, method in ((1, "full"), (2, "reduced"))
     )
     np.testing.assert_allclose(full.values[:, 0], reduced.values[:, 0], atol=1e-12)
@@ -137,6 +140,8 @@ def test_reduced_chain_has_the_law_of_the_full_loop(name: str) -> None:
 
 def test_the_comparison_would_see_one_degree_of_freedom() -> None:
     task = logistic(step=3.0, ridge=0.0)
-    full = simulate_sgd(task, [4.0], d=9, replicas=1000, seed=1, method="full", workers=2).values[:, 0, 1]
+    full = simulate_sgd(task, [4.0], d=9, replicas=1000, seed=1, method="full", machine=Machine(workers=2)).values[
+        :, 0, 1
+    ]
     wrong = simulate_sgd(replace(task, step=3.0 * 10 / 9), [4.0], d=10, replicas=1000, seed=2).values[:, 0, 1]
     assert stats.ks_2samp(full, wrong).pvalue < 1e-4

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from numerics.runs.machine import Machine
 from numerics.runs.store import Store
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.vectors import vectors
@@ -24,7 +25,7 @@ def test_workers_and_other_replicas_change_nothing(method: Any) -> None:
         return simulate_sgd(xor(), [0.5, 1], d=80, method=method, **options).values
 
     alone = run(replicas=5, seed=4)
-    np.testing.assert_array_equal(run(replicas=5, seed=4, workers=3), alone)
+    np.testing.assert_array_equal(run(replicas=5, seed=4, machine=Machine(workers=3)), alone)
     np.testing.assert_array_equal(run(replicas=2, seed=4), alone[:2])
     assert not np.isin(run(replicas=5, seed=5)[:, 1], alone[:, 1]).any()
     assert len(np.unique(alone[:, 1, 0])) == 5
@@ -68,7 +69,18 @@ def test_times_are_met_to_the_nearest_step() -> None:
 
 def test_progress_counts_every_recorded_time() -> None:
     seen: list[tuple[int, int]] = []
-    simulate_sgd(logistic(), [0, 1, 2], d=50, replicas=4, seed=0, workers=2, progress=lambda *count: seen.append(count))
+    simulate_sgd(
+        logistic(),
+        [0, 1, 2],
+        d=50,
+        replicas=4,
+        seed=0,
+        machine=Machine(workers=2, progress=lambda *count: seen.append(count)),
+    )
+    assert seen == sorted(set(seen))
+    assert seen[-1] == (12, 12)
+    seen.clear()
+    simulate_sgd(logistic(), [0, 1, 2], d=50, replicas=4, seed=0, machine=Machine(progress=lambda *x: seen.append(x)))
     assert seen == [(k, 12) for k in range(1, 13)]
 
 
@@ -79,19 +91,28 @@ def test_a_store_is_taken_up_again(tmp_path: Path) -> None:
         if done >= 9:
             raise KeyboardInterrupt
 
+    part = simulate_sgd(committee(), [0, 1], d=50, replicas=8, seed=1, machine=Machine(progress=break_off))
+    assert part.interrupted
+    assert any("interrupted with 4 of 8 replicas" in warning for warning in part.warnings)
+    np.testing.assert_array_equal(part.values, whole.values[:4])
     with pytest.raises(KeyboardInterrupt):
-        simulate_sgd(committee(), [0, 1], d=50, replicas=8, seed=1, store=path, progress=break_off)
+        simulate_sgd(committee(), [0, 1], d=50, replicas=8, seed=1, machine=Machine(store=path, progress=break_off))
     with Store.open(path, mode="read") as store:
         assert 3 <= store.verify() <= 4
     seen: list[tuple[int, int]] = []
     resumed = simulate_sgd(
-        committee(), [0, 1], d=50, replicas=8, seed=1, store=path, workers=2, progress=lambda *count: seen.append(count)
+        committee(),
+        [0, 1],
+        d=50,
+        replicas=8,
+        seed=1,
+        machine=Machine(store=path, workers=2, progress=lambda *count: seen.append(count)),
     )
     np.testing.assert_array_equal(resumed.values, whole.values)
     assert seen[0][0] >= 6
     assert seen[-1] == (16, 16)
     with pytest.raises(InputError, match=r"delta.*0\.25"):
-        simulate_sgd(committee(step=0.25), [0, 1], d=50, replicas=8, seed=1, store=path)
+        simulate_sgd(committee(step=0.25), [0, 1], d=50, replicas=8, seed=1, machine=Machine(store=path))
 
 
 def test_a_stored_replica_that_diverged_is_the_same_one(tmp_path: Path) -> None:
@@ -100,7 +121,7 @@ def test_a_stored_replica_that_diverged_is_the_same_one(tmp_path: Path) -> None:
     plain = simulate_sgd(task, [0, 1, 5, 20], **arguments)
     assert 0 < plain.diverged < 12
     for _ in range(2):
-        stored = simulate_sgd(task, [0, 1, 5, 20], **arguments, store=tmp_path / "run.db")
+        stored = simulate_sgd(task, [0, 1, 5, 20], **arguments, machine=Machine(store=tmp_path / "run.db"))
         np.testing.assert_array_equal(stored.values, plain.values)
 
 
@@ -197,7 +218,7 @@ def test_one_step_moves_the_mean_as_the_drift_says() -> None:
     d, replicas = 40, 6000
     task = replace(logistic(), ridge=0.0)
     start = start_state(task)
-    run = simulate_sgd(task, [task.step / d], d=d, replicas=replicas, seed=0, workers=2)
+    run = simulate_sgd(task, [task.step / d], d=d, replicas=replicas, seed=0, machine=Machine(workers=2))
     drift = Drift.of(task, level=4)(start)
     moved = (run.mean[0] - start.flat()) * d / task.step
     stderr = run.stderr[0] * d / task.step

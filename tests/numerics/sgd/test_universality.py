@@ -12,6 +12,7 @@ import pytest
 from numerics.figures.sgd import simulation_figure, universality_figure
 from numerics.figures.sgd_ode import draw_ode
 from numerics.figures.style import save
+from numerics.runs.machine import Machine
 from numerics.sgd.law_error import LawError, power_of_d, student_errors
 from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.universality import Universality, universality
@@ -27,7 +28,9 @@ _DIMS = (50, 150, 450)
 
 def test_the_distance_falls_like_the_root_for_every_law() -> None:
     laws = [law(name) for name in ("gaussian", "rademacher", "exponential")]
-    verdict = universality(committee(), [0, 1, 2, 3], laws=laws, dims=_DIMS, replicas=40, seed=1, workers=2)
+    verdict = universality(
+        committee(), [0, 1, 2, 3], laws=laws, dims=_DIMS, replicas=40, seed=1, machine=Machine(workers=2)
+    )
     for error in verdict.laws:
         assert error.slope_stderr < 0.06
         assert abs(error.slope + 0.5) < 0.05 + 4 * error.slope_stderr

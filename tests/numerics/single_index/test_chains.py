@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from numerics.runs.machine import Machine
 from numerics.runs.seeds import replica_seed
 from numerics.single_index import chains, reduced
 from numerics.single_index.batches import Plan
@@ -88,14 +89,16 @@ def test_the_rest_of_a_sample_is_a_chi_square_inside_the_chain(d: int) -> None:
 
 def test_a_replica_does_not_depend_on_its_batch_or_the_threads() -> None:
     plan = Plan(100, 1e-4, every=10)
-    many = run_chains(SETTING, START, plan, replicas=40, seed=5, workers=3)
+    many = run_chains(SETTING, START, plan, replicas=40, seed=5, machine=Machine(workers=3))
     few = run_chains(SETTING, START, plan, replicas=3, seed=5)
     for a, b in zip(many.replicas, few.replicas, strict=False):
         assert a.end == b.end
         np.testing.assert_array_equal(a.path, b.path)
     fixed = run_chains(SETTING, parse_start("0.3,0.2"), plan, replicas=40, seed=5)
     assert len({run.end for run in fixed.replicas}) == 40
-    full = [run_chains(SETTING, START, plan, replicas=4, seed=5, method="full", workers=w) for w in (1, 3)]
+    full = [
+        run_chains(SETTING, START, plan, replicas=4, seed=5, method="full", machine=Machine(workers=w)) for w in (1, 3)
+    ]
     np.testing.assert_array_equal(ends(full[0]), ends(full[1]))
 
 
@@ -139,16 +142,18 @@ def test_the_full_chain_stays_on_the_sphere() -> None:
 
 def test_a_store_gives_back_what_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, path = Plan(50, 1e-4, every=25), tmp_path / "runs.db"
-    first = run_chains(SETTING, START, plan, replicas=10, seed=9, store=path)
+    first = run_chains(SETTING, START, plan, replicas=10, seed=9, machine=Machine(store=path))
     drawn: list[int] = []
     original = chains._batch
-    monkeypatch.setattr(chains, "_batch", lambda *args: drawn.extend(args[3]) or original(*args))
-    again = run_chains(SETTING, START, plan, replicas=35, seed=9, store=path)
-    assert drawn == list(range(10, 35))
+    monkeypatch.setattr(
+        chains, "_batch", lambda *args: drawn.extend(seed.spawn_key[0] for seed in args[2]) or original(*args)
+    )
+    again = run_chains(SETTING, START, plan, replicas=35, seed=9, machine=Machine(store=path))
+    assert sorted(drawn) == list(range(10, 35))
     np.testing.assert_array_equal(ends(first), ends(again)[:10])
     np.testing.assert_array_equal(ends(again), ends(run_chains(SETTING, START, plan, replicas=35, seed=9)))
     with pytest.raises(InputError, match="store"):
-        run_chains(SETTING, START, Plan(51, 1e-4, every=25), replicas=10, seed=9, store=path)
+        run_chains(SETTING, START, Plan(51, 1e-4, every=25), replicas=10, seed=9, machine=Machine(store=path))
 
 
 def test_an_interruption_keeps_what_has_finished() -> None:
@@ -161,7 +166,7 @@ def test_an_interruption_keeps_what_has_finished() -> None:
             raise KeyboardInterrupt
 
     plan = Plan(20, 1e-5)
-    runs = run_chains(SETTING, START, plan, replicas=40, seed=0, method="full", progress=progress)
+    runs = run_chains(SETTING, START, plan, replicas=40, seed=0, method="full", machine=Machine(progress=progress))
     assert runs.interrupted
     assert 0 < len(runs.replicas) < 40
     assert "interrupted" in runs.warnings[0]
@@ -169,7 +174,7 @@ def test_an_interruption_keeps_what_has_finished() -> None:
     np.testing.assert_array_equal(ends(runs), ends(whole)[: len(runs.replicas)])
     calls = 2
     with pytest.raises(KeyboardInterrupt):
-        run_chains(SETTING, START, Plan(10**9, 1e-9), replicas=1, seed=0, progress=progress)
+        run_chains(SETTING, START, Plan(10**9, 1e-9), replicas=1, seed=0, machine=Machine(progress=progress))
 
 
 def test_overflow_is_reported_and_bad_plans_are_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from numerics.runs.machine import Machine
 from numerics.single_index.complexity import Complexity, complexity
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import parse_start
@@ -71,7 +72,7 @@ def test_an_interruption_keeps_finished_dimensions() -> None:
         if done > 0.5 * total:
             raise KeyboardInterrupt
 
-    result = ask("x**3 - 3*x", 0.0, 1.0, "0.4,0", (20, 2000), replicas=4, progress=progress)
+    result = ask("x**3 - 3*x", 0.0, 1.0, "0.4,0", (20, 2000), replicas=4, machine=Machine(progress=progress))
     assert result.interrupted
     assert result.dims == (20,)
     assert result.slope.value is None

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from numerics.runs.machine import Machine
 from numerics.single_index.batches import Plan
 from numerics.single_index.chains import run_chains
 from numerics.single_index.rates import choose_steps, noise_strength, ode_samples, theory_exponent
@@ -64,7 +65,12 @@ def test_the_ode_with_its_normalisation_term_is_what_sgd_does() -> None:
     assert predicted is not None
     assert without is not None
     runs = run_chains(
-        setting, start, Plan(int(1.3 * predicted), step, target=0.9, stop=True), replicas=32, seed=0, workers=2
+        setting,
+        start,
+        Plan(int(1.3 * predicted), step, target=0.9, stop=True),
+        replicas=32,
+        seed=0,
+        machine=Machine(workers=2),
     )
     hits = np.array([run.hit or math.inf for run in runs.replicas])
     error = 1.25 * hits.std() / math.sqrt(len(hits))
