@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,6 +31,25 @@ class Entry:
     def __str__(self) -> str:
         text = f"{self.tensor}[{','.join(self.labels)}]"
         return f"conj({text})" if self.conjugate else text
+
+
+_ENTRY = re.compile(r"([A-Za-z]\w*)\[(\w+(?:,\w+)*)\]|conj\(([A-Za-z]\w*)\[(\w+(?:,\w+)*)\]\)", re.ASCII)
+
+
+def product_of(text: str) -> tuple[Entry, ...]:
+    """The entries of a plain product, as they print.
+
+    >>> product_of("U[h,i] conj(Z[i,k])")
+    (Entry(tensor='U', labels=('h', 'i'), conjugate=False), Entry(tensor='Z', labels=('i', 'k'), conjugate=True))
+
+    Raises ``InputError`` for anything but entries separated by spaces.
+    """
+    matches = [_ENTRY.fullmatch(item) for item in text.split()]
+    if not all(matches):
+        raise InputError(
+            "product of entries", given=text, expected='entries such as "U[h,i] conj(Z[i,k])"', remedy="mend the text"
+        )
+    return tuple(Entry(m[1] or m[3], tuple((m[2] or m[4]).split(",")), bool(m[3])) for m in matches if m)
 
 
 @dataclass(frozen=True)
