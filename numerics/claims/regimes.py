@@ -15,7 +15,7 @@ from numerics.judge import Quantity
 from regimes.prism import VERTICES
 from theory.autoencoder.model import AUTOENCODER
 from theory.engine.model import MatrixModel
-from theory.engine.newton import LimitingPolytope, leading_exponents, limiting_polytope
+from theory.engine.newton import LimitingPolytope, leading_monomials, limiting_polytope
 from theory.engine.planar_support import planar_supports
 from theory.engine.polytope import hull
 from theory.engine.series import expected_derivatives
@@ -170,7 +170,7 @@ def _from_series(model: MatrixModel, loss: str, order: int, *, leading_in: str |
         weights = {name: int(name == leading_in) for name in model.variables}
         series = tuple(y.leading(weights) for y in series)
     sizes = [space.name for space in model.spaces]
-    return limiting_polytope([leading_exponents(y, sizes=sizes) for y in series], variables=model.variables)
+    return limiting_polytope([leading_monomials(y, sizes=sizes) for y in series], variables=model.variables)
 
 
 def _differ(found: LimitingPolytope, vectors: Set[tuple[Fraction, ...]] | Set[tuple[int, ...]]) -> int:

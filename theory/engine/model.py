@@ -288,7 +288,7 @@ _PARTS: tuple[tuple[str, type, str], ...] = (
     ("spaces", Space, "Space('p')"),
     ("matrices", GaussianMatrix, "GaussianMatrix('U', n, p)"),
     ("losses", Loss, "Loss('train', terms)"),
-    ("parameters", str, "'lambda'"),
+    ("parameters", str, "'decay'"),
 )
 
 

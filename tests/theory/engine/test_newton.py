@@ -13,7 +13,7 @@ from regimes.prism import VERTICES
 from theory.autoencoder.model import AUTOENCODER
 from theory.engine.laurent import Laurent
 from theory.engine.model import MatrixModel
-from theory.engine.newton import LimitingPolytope, leading_exponents, limiting_polytope
+from theory.engine.newton import LimitingPolytope, leading_monomials, limiting_polytope
 from theory.engine.planar_support import planar_supports
 from theory.engine.polytope import hull, minkowski_difference
 from theory.engine.series import expected_derivatives
@@ -21,6 +21,7 @@ from theory.engine.shapes import same_type, shape_of
 from theory.errors import ReachError
 from theory.models.deep import deep_linear
 from theory.models.deep_rates import local_rates
+from theory.models.teacher import TEACHER_STUDENT
 from theory.models.untied import UNTIED_AUTOENCODER
 from theory.models.weight_decay import DECAYED_AUTOENCODER
 
@@ -30,7 +31,7 @@ PRISM = hull(vertex.vector for vertex in VERTICES)
 
 def from_exact_series(model: MatrixModel, loss: str, order: int) -> LimitingPolytope:
     series = expected_derivatives(model, loss, order=order)
-    return limiting_polytope([leading_exponents(y, sizes=SIZES) for y in series], variables=model.variables)
+    return limiting_polytope([leading_monomials(y, sizes=SIZES) for y in series], variables=model.variables)
 
 
 @pytest.mark.parametrize(("loss", "begins"), [("train", 1), ("population", 1)])
@@ -46,7 +47,7 @@ def test_the_prism_is_found_in_the_autoencoder_s_series(loss: str, begins: int) 
 def test_with_infinite_data_the_population_loss_has_a_triangle() -> None:
     weights = {"p": 0, "n": 0, "m": 1, "sigma2": 0}
     series = [y.leading(weights) for y in expected_derivatives(AUTOENCODER, "population", order=5)]
-    found = limiting_polytope([leading_exponents(y, sizes=SIZES) for y in series], variables=AUTOENCODER.variables)
+    found = limiting_polytope([leading_monomials(y, sizes=SIZES) for y in series], variables=AUTOENCODER.variables)
     assert shape_of(found.polytope) == "triangle"
     assert set(found.polytope.vertices) == {vertex.vector for vertex in VERTICES if vertex.segment == "m"}
 
@@ -88,7 +89,7 @@ def test_planar_pairings_are_the_leading_ones(layers: int, order: int) -> None:
     model = deep_linear(layers)
     supports = planar_supports(model, "train", order=order)
     for support, exact in list(zip(supports, expected_derivatives(model, "train", order=order), strict=True))[1:]:
-        assert support == leading_exponents(exact, sizes=SIZES)
+        assert support == leading_monomials(exact, sizes=SIZES)
 
 
 def test_two_layers_are_the_untied_autoencoder_by_two_routes() -> None:
@@ -138,10 +139,37 @@ def test_three_hidden_layers_grow_by_the_local_rates() -> None:
     assert per_derivative == set(hull(map(merged, local_rates(4))).vertices)
 
 
-def test_weight_decay_is_one_more_rate_over_the_prism() -> None:
-    found = from_exact_series(DECAYED_AUTOENCODER, "train", 4)
+@pytest.mark.parametrize("loss", ["train", "data", "population"])
+def test_weight_decay_is_one_more_rate_over_the_prism(loss: str) -> None:
+    """The convex hull of the prism and the decay; the decayed and the population loss are no Minkowski sums."""
+    found = from_exact_series(DECAYED_AUTOENCODER, loss, 4)
     assert shape_of(found.polytope) == "pyramid over triangular prism"
+    assert found.polytope.f_vector == (7, 15, 14, 6, 1)
     assert set(found.polytope.vertices) == {(*vertex, 0) for vertex in PRISM.vertices} | {(0, 0, 0, 0, 1)}
+    assert found.minkowski == (loss == "data")
+    assert "settled" in found.certificate
+
+
+def test_the_teacher_s_rates_settle_with_period_two() -> None:
+    """Four rates of quadratic merges, as in the prism, and those of merges with the target.
+
+    They multiply U by as + sa over pm, for a = AᵀA and s = XXᵀ. The largest eigenvalue counts. Where k ≫ p, a is kτ²
+    and s up to max(m, p); where m ≫ p, s is m and a up to τ² max(k, p). Else a and s are pτ² and p times projections
+    on k and m random directions, whose subspaces meet at an angle of cosine (max(k, m)/p)^½: p²τ² times it.
+    """
+    series = expected_derivatives(TEACHER_STUDENT, "train", order=6)
+    supports = [leading_monomials(y, sizes=TEACHER_STUDENT.sizes) for y in series]
+    found = limiting_polytope(supports, variables=TEACHER_STUDENT.variables)
+    half = Fraction(1, 2)
+    assert found.period == 2
+    assert set(found.polytope.vertices) == {  # exponents of p, n, k, m, σ², τ²
+        (-1, 1, 0, 0, 1, 0), (0, 1, 0, -1, 1, 0), (0, 0, 0, 0, 1, 0), (1, 0, 0, -1, 1, 0),  # the student's own
+        (-1, 0, 1, 0, 0, 1), (0, 0, 1, -1, 0, 1), (0, 0, 0, 0, 0, 1),  # the teacher's
+        (half, 0, 0, -half, 0, 1), (half, 0, half, -1, 0, 1),  # and both subspaces thin
+    }  # fmt: skip
+    assert found.polytope.f_vector == (9, 19, 17, 7, 1)
+    with pytest.raises(ReachError, match="not settled to order 5"):
+        limiting_polytope(supports[:6], variables=TEACHER_STUDENT.variables)
 
 
 def test_too_short_a_series_is_refused() -> None:
@@ -153,4 +181,4 @@ def test_too_short_a_series_is_refused() -> None:
 def test_unscaled_parameters_are_refused() -> None:
     mixed = Laurent(("p", "lambda"), {(0, 1): Fraction(1), (0, 0): Fraction(1)})
     with pytest.raises(ReachError, match="planar"):
-        leading_exponents(mixed, sizes=SIZES)
+        leading_monomials(mixed, sizes=SIZES)

@@ -138,7 +138,9 @@ def tied(draw: Draw, target: Array | None, decay: float) -> dict[str, Array]:
 
 
 def decayed(draw: Draw) -> dict[str, Array]:
-    return tied(draw, None, draw.sizes["lambda"])
+    """The bare losses along the decayed flow."""
+    losses = tied(draw, None, draw.sizes["decay"])
+    return {"data": losses["train"], "population": losses["population"]}
 
 
 def taught(draw: Draw) -> dict[str, Array]:
@@ -162,7 +164,7 @@ CASES = [
     pytest.param(
         DECAYED_AUTOENCODER,
         decayed,
-        {"p": 3, "n": 2, "m": 2, "sigma2": Fraction(1, 5), "lambda": Fraction(3, 4)},
+        {"p": 3, "n": 2, "m": 2, "sigma2": Fraction(1, 5), "decay": Fraction(3, 4)},
         id="weight decay",
     ),
     pytest.param(
