@@ -23,6 +23,7 @@ from ringprism.commands.store import store
 from ringprism.commands.validate import validate
 from ringprism.usage import usage_message
 from theory.errors import RingprismError
+from theory.models.complaint import one_line
 
 app = typer.Typer(
     name="ringprism",
@@ -109,5 +110,5 @@ def _kept(arguments: list[str]) -> str:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"error: {one_line(message)}", file=sys.stderr)
     sys.exit(code)

@@ -20,9 +20,8 @@ from theory.engine.planar_support import planar_supports
 from theory.engine.polytope import hull
 from theory.engine.series import expected_derivatives
 from theory.engine.shapes import shape_of
-from theory.models.deep import deep_linear
 from theory.models.deep_rates import local_rates
-from theory.models.untied import UNTIED_AUTOENCODER
+from theory.models.model import Model
 
 _DEPTHS = {"quick": (12.0,), "full": (3.0, 12.0, 40.0)}
 _SMALLEST = {"quick": 16, "full": 24}
@@ -148,8 +147,8 @@ def gather_prism(conditions: Conditions) -> Evidence:
 def gather_shapes(conditions: Conditions) -> Evidence:
     """The limiting polytopes of untied and deeper networks, from their series and from local merges."""
     order = {"quick": 4, "full": 5}[conditions.effort]
-    network = deep_linear(3)
-    untied = _from_series(UNTIED_AUTOENCODER, "train", order)
+    network = Model.named("deep:3").rings
+    untied = _from_series(Model.named("untied").rings, "train", order)
     deep = limiting_polytope(planar_supports(network, "train", order=order), variables=network.variables)
     quantities = [
         _count(f"rates in which the series of the {name} and local merges differ", _differ(found, local), rival=1)

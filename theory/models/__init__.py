@@ -1,1 +1,1 @@
-"""Gaussian matrix models other than the tied autoencoder of [P], each a declaration for ``theory.engine``."""
+"""Models as researchers write them: the language, its expansion into index form, and the models shipped."""

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
-from theory.models.deep import deep_linear
+from theory.models.model import Model
 
 Rate = tuple[Fraction, ...]
 
 
 def local_rates(layers: int) -> frozenset[Rate]:
-    """The rates of quadratic merges and of pairs of target merges, as exponents of ``deep_linear(layers).variables``.
+    """The rates of quadratic merges and of pairs of target merges, as exponents of the variables of ``deep:L``.
 
     Their hull is the limiting polytope of the network's exact series (compared for two, three and four layers).
 
@@ -32,7 +32,7 @@ def local_rates(layers: int) -> frozenset[Rate]:
 class _Network:
     def __init__(self, layers: int) -> None:
         self.layers = layers
-        self.variables = deep_linear(layers).variables
+        self.variables = Model.named(f"deep:{layers}").variables
         self.dimensions = ("p", *(f"n{i}" for i in range(1, layers)), "p")
 
     def rates(self) -> Iterator[Rate]:

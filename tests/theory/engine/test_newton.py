@@ -19,11 +19,8 @@ from theory.engine.polytope import hull, minkowski_difference
 from theory.engine.series import expected_derivatives
 from theory.engine.shapes import same_type, shape_of
 from theory.errors import ReachError
-from theory.models.deep import deep_linear
 from theory.models.deep_rates import local_rates
-from theory.models.teacher import TEACHER_STUDENT
-from theory.models.untied import UNTIED_AUTOENCODER
-from theory.models.weight_decay import DECAYED_AUTOENCODER
+from theory.models.model import Model
 
 SIZES = ("p", "n", "n1", "n2", "m")
 PRISM = hull(vertex.vector for vertex in VERTICES)
@@ -67,7 +64,7 @@ UNTIED_RATES = {  # exponents of p, n, m, σ_U², σ_V²
 
 @pytest.mark.parametrize("loss", ["train", "population"])
 def test_the_untied_autoencoder_s_shape(loss: str) -> None:
-    found = from_exact_series(UNTIED_AUTOENCODER, loss, 4 if loss == "train" else 5)
+    found = from_exact_series(Model.named("untied").rings, loss, 4 if loss == "train" else 5)
     assert set(found.polytope.vertices) == UNTIED_RATES
     assert found.period == 2  # a single merge with the target changes the parity of both factors
     assert found.polytope.f_vector == (9, 21, 20, 8, 1)
@@ -86,7 +83,7 @@ def test_equal_variances_take_the_untied_autoencoder_to_the_same_prism() -> None
 @pytest.mark.parametrize(("layers", "order"), [(2, 4), (3, 3)])
 def test_planar_pairings_are_the_leading_ones(layers: int, order: int) -> None:
     """The cheap supports against the exact series, which knows every pairing and every sign."""
-    model = deep_linear(layers)
+    model = Model.named(f"deep:{layers}").rings
     supports = planar_supports(model, "train", order=order)
     for support, exact in list(zip(supports, expected_derivatives(model, "train", order=order), strict=True))[1:]:
         assert support == leading_monomials(exact, sizes=SIZES)
@@ -98,7 +95,7 @@ def test_two_layers_are_the_untied_autoencoder_by_two_routes() -> None:
 
 def test_two_hidden_layers_by_two_routes() -> None:
     """From the series at successive orders, and from local merges alone."""
-    model = deep_linear(3)
+    model = Model.named("deep:3").rings
     found = limiting_polytope(planar_supports(model, "train", order=4), variables=model.variables)
     assert found.polytope.vertices == hull(local_rates(3)).vertices
     assert found.period == 2
@@ -110,7 +107,7 @@ def test_two_hidden_layers_by_two_routes() -> None:
 
 
 def test_equal_hidden_layers_have_a_shape_in_space() -> None:
-    model = deep_linear(3)
+    model = Model.named("deep:3").rings
     images = [
         frozenset((p, n1 + n2, m, a + b + c) for p, n1, n2, m, a, b, c in support)
         for support in planar_supports(model, "train", order=4)
@@ -132,7 +129,7 @@ def test_three_hidden_layers_grow_by_the_local_rates() -> None:
         p, n1, n2, n3, m, *variances = exponents
         return (p, n1 + n2 + n3, m, sum(variances))
 
-    _, first, _, third = (hull(map(merged, s)) for s in planar_supports(deep_linear(4), "train", order=3))
+    _, first, _, third = (hull(map(merged, s)) for s in planar_supports(Model.named("deep:4").rings, "train", order=3))
     step = minkowski_difference(third, first)
     assert step is not None
     per_derivative = {tuple(x / 2 for x in vertex) for vertex in step.vertices}
@@ -142,7 +139,7 @@ def test_three_hidden_layers_grow_by_the_local_rates() -> None:
 @pytest.mark.parametrize("loss", ["train", "data", "population"])
 def test_weight_decay_is_one_more_rate_over_the_prism(loss: str) -> None:
     """The convex hull of the prism and the decay; the decayed and the population loss are no Minkowski sums."""
-    found = from_exact_series(DECAYED_AUTOENCODER, loss, 4)
+    found = from_exact_series(Model.named("weight-decay").rings, loss, 4)
     assert shape_of(found.polytope) == "pyramid over triangular prism"
     assert found.polytope.f_vector == (7, 15, 14, 6, 1)
     assert set(found.polytope.vertices) == {(*vertex, 0) for vertex in PRISM.vertices} | {(0, 0, 0, 0, 1)}
@@ -157,9 +154,9 @@ def test_the_teacher_s_rates_settle_with_period_two() -> None:
     and s up to max(m, p); where m ≫ p, s is m and a up to τ² max(k, p). Else a and s are pτ² and p times projections
     on k and m random directions, whose subspaces meet at an angle of cosine (max(k, m)/p)^½: p²τ² times it.
     """
-    series = expected_derivatives(TEACHER_STUDENT, "train", order=6)
-    supports = [leading_monomials(y, sizes=TEACHER_STUDENT.sizes) for y in series]
-    found = limiting_polytope(supports, variables=TEACHER_STUDENT.variables)
+    series = expected_derivatives(Model.named("teacher").rings, "train", order=6)
+    supports = [leading_monomials(y, sizes=Model.named("teacher").rings.sizes) for y in series]
+    found = limiting_polytope(supports, variables=Model.named("teacher").rings.variables)
     half = Fraction(1, 2)
     assert found.period == 2
     assert set(found.polytope.vertices) == {  # exponents of p, n, k, m, σ², τ²
@@ -169,11 +166,11 @@ def test_the_teacher_s_rates_settle_with_period_two() -> None:
     }  # fmt: skip
     assert found.polytope.f_vector == (9, 19, 17, 7, 1)
     with pytest.raises(ReachError, match="not settled to order 5"):
-        limiting_polytope(supports[:6], variables=TEACHER_STUDENT.variables)
+        limiting_polytope(supports[:6], variables=Model.named("teacher").rings.variables)
 
 
 def test_too_short_a_series_is_refused() -> None:
-    model = deep_linear(2)
+    model = Model.named("deep:2").rings
     with pytest.raises(ReachError, match="give a higher order"):
         limiting_polytope(planar_supports(model, "train", order=2), variables=model.variables)
 

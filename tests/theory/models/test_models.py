@@ -18,10 +18,7 @@ import pytest
 from numerics.runs.seeds import replica_seed
 from theory.engine.model import MatrixModel
 from theory.engine.series import expected_derivatives
-from theory.models.deep import deep_linear
-from theory.models.teacher import TEACHER_STUDENT
-from theory.models.untied import UNTIED_AUTOENCODER
-from theory.models.weight_decay import DECAYED_AUTOENCODER
+from theory.models.model import Model
 
 ORDER = 2
 REPLICAS = 400_000
@@ -150,25 +147,25 @@ def taught(draw: Draw) -> dict[str, Array]:
 
 CASES = [
     pytest.param(
-        UNTIED_AUTOENCODER,
+        Model.named("untied").rings,
         untied,
         {"p": 3, "n": 2, "m": 2, "sigma2_u": Fraction(1, 4), "sigma2_v": Fraction(1, 2)},
         id="untied",
     ),
     pytest.param(
-        deep_linear(3),
+        Model.named("deep:3").rings,
         three_layers,
         {"p": 2, "n1": 3, "n2": 2, "m": 3} | {f"sigma2_{i}": Fraction(1, 2 * i) for i in (1, 2, 3)},
         id="three layers",
     ),
     pytest.param(
-        DECAYED_AUTOENCODER,
+        Model.named("weight-decay").rings,
         decayed,
         {"p": 3, "n": 2, "m": 2, "sigma2": Fraction(1, 5), "decay": Fraction(3, 4)},
         id="weight decay",
     ),
     pytest.param(
-        TEACHER_STUDENT,
+        Model.named("teacher").rings,
         taught,
         {"p": 3, "n": 2, "k": 2, "m": 2, "sigma2": Fraction(1, 4), "tau2": Fraction(1, 3)},
         id="teacher",
