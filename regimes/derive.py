@@ -1,10 +1,11 @@
-"""The verb ``derive``: the series of a loss, exact, planar, or as it is on a face of the prism."""
+"""The verb ``derive``: the series of a loss of any model, exact or planar; the autoencoder's on a face of the prism."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, overload
 
 from regimes.faces import Face, parse_face
 from regimes.scaling import representative
@@ -12,9 +13,15 @@ from theory.autoencoder.budget import check_budget
 from theory.autoencoder.planar import planar_series
 from theory.autoencoder.series import LossName, LossSeries, check_loss, loss_series
 from theory.engine.derivatives import check_order
+from theory.engine.planar import planar_derivatives
 from theory.engine.series import check_workers
+from theory.errors import InputError
+from theory.models.model import Model
+from theory.models.series import ModelSeries, check_cost, model_series
 
 Progress = Callable[[int, int], None]
+
+AUTOENCODER_NAME = "autoencoder"
 
 
 class Source(Protocol):
@@ -24,18 +31,47 @@ class Source(Protocol):
         """The exact series, or its planar part."""
 
 
+@overload
 def derive(
     loss: LossName,
     *,
     order: int,
+    planar: bool = ...,
+    face: Face | str | None = ...,
+    force: bool = ...,
+    workers: int = ...,
+    progress: Progress | None = ...,
+    source: Source | None = ...,
+) -> LossSeries: ...
+@overload
+def derive(
+    loss: str,
+    *,
+    order: int,
+    model: Model | str | Path,
+    planar: bool = ...,
+    face: Face | str | None = ...,
+    force: bool = ...,
+    workers: int = ...,
+    progress: Progress | None = ...,
+    source: Source | None = ...,
+) -> LossSeries | ModelSeries: ...
+def derive(
+    loss: str,
+    *,
+    order: int,
+    model: Model | str | Path = AUTOENCODER_NAME,
     planar: bool = False,
     face: Face | str | None = None,
     force: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
     source: Source | None = None,
-) -> LossSeries:
-    """Y_0 … Y_order (``population``) or Ŷ_0 … Ŷ_order (``train``). [P] §3, §4.
+) -> LossSeries | ModelSeries:
+    """The coefficients 0 … ``order`` of a loss: of the autoencoder Y_s (``population``) or Ŷ_s (``train``). [P] §3, §4.
+
+    For any other ``model`` (a ``Model``, a name as ``deep:3``, or a file) E d^sL/dt^s = (−η)^s × coefficient s, and
+    nothing is taken out; ``loss`` is one of its losses.
 
     ``planar`` keeps what planar pairings give; ``face`` keeps of that the terms that lead in every scaling inside the
     face's cone, and drops the constant ½ where the face lacks R, since it is subleading there. ``source`` replaces the
@@ -43,13 +79,26 @@ def derive(
 
     >>> print(derive("population", order=1, face="mean-field").coefficients[1])
     4 n^3 m sigma2^3 - 8 n^2 m sigma2^2 + 4 n m sigma2
+    >>> print(derive("train", order=0, model="cp:2").coefficients[0])
+    1/2 p^2 H sigma2^2 + 1/2 p H^2 sigma2^2 + 1/2 p H sigma2^2 - p H sigma2 + 1/2 p
 
     Raises ``InputError`` for an unknown loss or face, a negative order or no workers, and ``BudgetError`` for an order
     that would take more than ten minutes or 8 GiB, unless ``force`` is given.
     """
-    check_loss(loss)
     check_order(order)
     check_workers(workers)
+    if model != AUTOENCODER_NAME:
+        declared = Model.of(model)
+        if declared != Model.named(AUTOENCODER_NAME):
+            if face is not None:
+                raise InputError(
+                    "face",
+                    given=face,
+                    expected="none with this model",
+                    remedy="leave --face out: all terms are printed",
+                )
+            return of_model(declared, loss, order=order, planar=planar, workers=workers, force=force, progress=progress)
+    check_loss(loss)
     chosen = face if face is None or isinstance(face, Face) else parse_face(face)
     planar = planar or chosen is not None
     if not force:
@@ -63,6 +112,25 @@ def derive(
     scaling = representative(chosen)
     weights = scaling.weights
     return series.leading(weights, constant=constant)
+
+
+def of_model(
+    model: Model,
+    loss: str,
+    *,
+    order: int,
+    planar: bool = False,
+    workers: int = 1,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> ModelSeries:
+    """The exact series of a loss of a model, or what planar pairings give of it (for models over rings)."""
+    if not planar:
+        return model_series(model, loss, order=order, workers=workers, force=force, progress=progress)
+    model.check_loss(loss)
+    if not force:
+        check_cost(model, loss, order=order)
+    return ModelSeries(model.name, loss, planar_derivatives(model.rings, loss, order=order, progress=progress))
 
 
 def compute(

@@ -25,13 +25,27 @@ if TYPE_CHECKING:
     from regimes.ranking import rank_faces
     from regimes.scaling import Scaling
     from theory.autoencoder.sizes import Sizes
+    from theory.models.model import Model
 
-__all__ = ["Machine", "Scaling", "Sizes", "claims", "classify", "derive", "limit", "rank_faces", "simulate", "validate"]
+__all__ = [
+    "Machine",
+    "Model",
+    "Scaling",
+    "Sizes",
+    "claims",
+    "classify",
+    "derive",
+    "limit",
+    "rank_faces",
+    "simulate",
+    "validate",
+]
 
 _HOMES = {
     "Machine": "numerics.runs.machine:Machine",
     "Scaling": "regimes.scaling:Scaling",
     "Sizes": "theory.autoencoder.sizes:Sizes",
+    "Model": "theory.models.model:Model",
     "claims": "numerics.claims.run:run_claims",
     "classify": "regimes.classify:classify",
     "derive": "regimes.derive:derive",

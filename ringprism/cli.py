@@ -16,6 +16,7 @@ from ringprism.commands.classify import classify
 from ringprism.commands.demo import demo
 from ringprism.commands.derive import derive
 from ringprism.commands.limit import limit
+from ringprism.commands.models import models
 from ringprism.commands.sgd_simulate import sgd
 from ringprism.commands.simulate import simulate
 from ringprism.commands.single_index_train import single_index
@@ -45,6 +46,7 @@ def _root(
         print(context.get_help())
 
 
+app.command()(models)
 app.command()(derive)
 app.command()(classify)
 app.command()(limit)

@@ -32,6 +32,12 @@ PlainFormatOption = Annotated[
 ]
 
 
+ModelOption = Annotated[
+    str,
+    typer.Option("--model", help="A model's name (see ringprism models), or a file: with / or .toml.", metavar="M"),
+]
+
+
 def _from_zero(value: int) -> int:
     if value < 0:
         raise InputError("--seed", given=value, expected="a whole number from 0", remedy="use for example --seed 0")

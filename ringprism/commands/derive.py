@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from ringprism import console
-from ringprism.options import Format, FormatOption, WorkersOption
+from ringprism.options import Format, FormatOption, ModelOption, WorkersOption
 from theory.errors import InputError
 
 
-class LossChoice(StrEnum):
-    """Which loss."""
-
-    train = "train"
-    population = "population"
-
-
 def derive(
-    loss: Annotated[LossChoice, typer.Option("--loss", help="Which loss.")],
+    loss: Annotated[str, typer.Option("--loss", help="Which loss of the model.", metavar="L")],
     order: Annotated[str, typer.Option("--order", help="Highest order s of the coefficients.", metavar="S")],
+    model: ModelOption = "autoencoder",
     planar: Annotated[
         bool, typer.Option("--planar", help="Only what planar pairings give: the leading order.")
     ] = False,
@@ -36,19 +29,36 @@ def derive(
     workers: WorkersOption = 1,
     format: FormatOption = Format.text,
 ) -> None:
-    """Derive the exact coefficients Y_s (population) or Ŷ_s (train) of the loss series, s = 0 … S."""
+    """Derive the exact coefficients of a loss series, s = 0 … S: the autoencoder's Y_s and Ŷ_s, or any model's."""
     from numerics.series_cache import SeriesCache, cache_folder
     from regimes.derive import compute
     from regimes.derive import derive as derive_series
-    from theory.autoencoder.series import LossName, LossSeries
+    from theory.autoencoder.series import LossName, LossSeries, check_loss
+    from theory.models.model import Model
 
     def afresh(loss: LossName, *, order: int, planar: bool) -> LossSeries:
         with console.progress_bar("words") as progress:
             return compute(loss, order=order, planar=planar, workers=workers, progress=progress)
 
+    declared = Model.of(model)
+    if declared != Model.named("autoencoder"):
+        with console.progress_bar("orders") as progress:
+            found = derive_series(
+                loss,
+                order=_whole(order),
+                model=declared,
+                planar=planar,
+                face=face,
+                force=force,
+                workers=workers,
+                progress=progress,
+            )
+        console.emit(found, format)
+        return
+    check_loss(loss)
     kept = SeriesCache(cache_folder(), afresh, lambda line: console.warn([line]))
     series = derive_series(
-        loss.value,
+        loss,
         order=_whole(order),
         planar=planar,
         face=face,

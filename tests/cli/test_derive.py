@@ -25,7 +25,7 @@ def test_json_is_the_interface(run: Run, loss: str) -> None:
     code, out, err = run("derive", "--loss", loss, "--order", "2", "--format", "json")
     assert (code, err) == (0, "")
     data = json.loads(out)
-    assert list(data) == ["loss", "order", "coefficients"]
+    assert {"version": 1, "model": "autoencoder", "warnings": []}.items() <= data.items()
     assert (data["loss"], data["order"], [row["s"] for row in data["coefficients"]]) == (loss, 2, [0, 1, 2])
     assert {"p": 0, "n": 1, "m": 0, "sigma2": 1, "c": "-1"} in data["coefficients"][0]["terms"]
     series = loss_series("train" if loss == "train" else "population", order=2)
@@ -83,3 +83,35 @@ def test_bad_requests_are_one_line(run: Run, arguments: tuple[str, ...], words: 
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("error: ")
     assert all(word in err for word in words), err
+
+
+def test_any_model_with_nothing_taken_out(run: Run, tmp_path: Path) -> None:
+    """CP of order 2: the coefficients of [D], times the variables of the file."""
+    code, out, err = run("derive", "--model", "cp:2", "--loss", "train", "--order", "1", "--format", "json")
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert (data["model"], data["variables"]) == ("cp:2", ["p", "H", "sigma2"])
+    terms = {(t["p"], t["H"], t["sigma2"]): t["c"] for t in data["coefficients"][1]["terms"]}
+    assert terms == {
+        (1, 1, 1): "4",
+        **{(1, 1, 2): "-8", (2, 1, 2): "-8", (1, 2, 2): "-8"},
+        **{(1, 1, 3): "16", (2, 1, 3): "12", (3, 1, 3): "4", (1, 2, 3): "12", (2, 2, 3): "12", (1, 3, 3): "4"},
+    }
+    code, text, _ = run("models", "cp:2")
+    assert code == 0
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    assert run("derive", "--model", str(file), "--loss", "train", "--order", "1", "--format", "json") == (0, out, "")
+
+
+def test_errors_in_a_model_file_are_one_line_with_a_caret(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(
+        'name = "bad"\nsizes = ["p", "n"]\n[tensors]\nU = { indices = ["n", "p"], trained = true }\n'
+        '[losses]\ntrain = "norm2(1 - U U) / 2"\n'
+    )
+    code, out, err = run("derive", "--model", str(file), "--loss", "train", "--order", "1")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "loss train, character 13" in err
+    assert "did you mean U' U or U U'?" in err
+    assert "norm2(1 - U [^]U) / 2" in err

@@ -58,9 +58,13 @@ class LossSeries:
     def to_json(self) -> dict[str, Any]:
         """The loss, the order and, for each s, the terms of the coefficient."""
         return {
+            "version": 1,
+            "model": "autoencoder",
             "loss": self.loss,
             "order": self.order,
+            "variables": list(VARIABLES),
             "coefficients": [{"s": s, "terms": c.to_json()} for s, c in enumerate(self.coefficients)],
+            "warnings": [],
         }
 
     @classmethod

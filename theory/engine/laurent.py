@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 Exponents = tuple[int, ...]
 Number = TypeVar("Number", Fraction, float)
 
-_SYMBOLS = {"sigma2": (r"\sigma", 2), "lambda": (r"\lambda", 1)}
+_GREEK = ("alpha", "beta", "gamma", "kappa", "lambda", "sigma", "tau")
+_NAME = re.compile(r"([A-Za-z]+)(\d*)(?:_(.+))?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,10 +293,26 @@ class Laurent:
     def _latex_monomial(self, exponents: Exponents) -> str:
         parts = []
         for name, k in zip(self.variables, exponents, strict=True):
-            symbol, multiple = _SYMBOLS.get(name, (name, 1))
+            symbol, multiple = latex_symbol(name)
             if k:
                 parts.append(symbol if k * multiple == 1 else f"{symbol}^{{{k * multiple}}}")
         return " ".join(parts)
+
+
+def latex_symbol(name: str) -> tuple[str, int]:
+    r"""A variable's symbol, and the power of it that the name stands for.
+
+    >>> latex_symbol("sigma2"), latex_symbol("sigma2_u"), latex_symbol("n1"), latex_symbol("decay")
+    (('\\sigma', 2), ('\\sigma_{u}', 2), ('n_{1}', 1), ('\\mathrm{decay}', 1))
+    """
+    match = _NAME.fullmatch(name)
+    if not match:
+        return rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}", 1
+    word, digits, index = match.groups()
+    squared = digits == "2" and word in _GREEK
+    below = ",".join(part for part in ("" if squared else digits, (index or "").replace("_", ",")) if part)
+    letter = rf"\{word}" if word in _GREEK else word if len(word) == 1 else rf"\mathrm{{{word}}}"
+    return (f"{letter}_{{{below}}}" if below else letter), 2 if squared else 1
 
 
 def _power(point: list[Number], exponents: Exponents, names: tuple[str, ...]) -> Number:

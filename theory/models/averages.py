@@ -20,6 +20,7 @@ def average(terms: Terms, tensors: Mapping[str, Tensor], *, what: str = "loss") 
     leg (a symmetric tensor in every order of its legs, a hermitian one crosswise, a complex one with its conjugate
     only, one with a covariance C through an entry of C).
 
+    >>> from fractions import Fraction
     >>> x = Tensor("x", ("p",), Fraction(1, 2), average=True)
     >>> term = Term(Fraction(1), (), (Factor("x", (0,)), Factor("x", (0,))), ("p",))
     >>> [(str(t.coefficient), t.powers, t.factors) for t in average((term,), {"x": x})]

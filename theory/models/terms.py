@@ -14,7 +14,7 @@ UNIT = -1
 
 MOST_TERMS = 10_000
 MOST_FACTORS = 60
-MOST_WORK = 100_000
+MOST_WORK = 50_000
 """Factors multiplied out for one expression, the products on the way counted."""
 
 Powers = tuple[tuple[str, int], ...]

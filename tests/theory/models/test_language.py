@@ -203,11 +203,10 @@ def test_refuses_with_a_caret_at_the_place(text: str, place: int, words: tuple[s
 
 
 HUGE = [
-    "(A + B + 1)^30",
-    "norm2((A + B)^12)",
+    "norm2((A + B)^9)",
     "tr((A + B + 1)^9)^9",
     "norm2((a[h] + 1)^700)",
-    "(p + n + m + decay)^900",
+    "(p + n + m + decay)^800",
     "p^999999999999",
     "tr(A)^1000",
     "norm2(norm2(norm2((U[h,i] + a[h] b[i])^4) - tr(A))^3 - tr(B))",
@@ -288,7 +287,7 @@ def squares() -> st.SearchStrategy[str]:
             inner.map(lambda text: f"({text})^2"),
             inner.map(lambda text: f"({text}) / (2 p)"),
         ),
-        max_leaves=4,
+        max_leaves=3,
     )
 
 
@@ -304,7 +303,7 @@ def entries() -> st.SearchStrategy[str]:
             inner.map(lambda text: f"({text}) / (3 p m)"),
             st.tuples(inner, inner).map(lambda pair: f"({pair[0]} + b[i]) * norm2({pair[1]} - b[i])"),
         ),
-        max_leaves=4,
+        max_leaves=3,
     )
 
 
@@ -314,7 +313,7 @@ def test_matrices_mean_what_numpy_makes_of_them(text: str) -> None:
     check(f"norm2({text} - A) + tr(A {text})")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(entries())
 def test_entries_mean_what_numpy_makes_of_them(text: str) -> None:
     check(f"norm2({text} - b[i])")
