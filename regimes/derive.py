@@ -11,7 +11,7 @@ from regimes.faces import Face, parse_face
 from regimes.scaling import representative
 from theory.autoencoder.budget import check_budget
 from theory.autoencoder.planar import planar_series
-from theory.autoencoder.series import LossName, LossSeries, check_loss, loss_series
+from theory.autoencoder.series import LossName, LossSeries, checked_loss, loss_series
 from theory.engine.derivatives import check_order
 from theory.engine.planar import planar_derivatives
 from theory.engine.series import check_workers
@@ -33,7 +33,7 @@ class Source(Protocol):
 
 @overload
 def derive(
-    loss: LossName,
+    loss: str,
     *,
     order: int,
     planar: bool = ...,
@@ -98,13 +98,13 @@ def derive(
                     remedy="leave --face out: all terms are printed",
                 )
             return of_model(declared, loss, order=order, planar=planar, workers=workers, force=force, progress=progress)
-    check_loss(loss)
+    name = checked_loss(loss)
     chosen = face if face is None or isinstance(face, Face) else parse_face(face)
     planar = planar or chosen is not None
     if not force:
-        check_budget(loss, order=order, planar=planar)
-    series = source(loss, order=order, planar=planar) if source else compute(
-        loss, order=order, planar=planar, workers=workers, progress=progress
+        check_budget(name, order=order, planar=planar)
+    series = source(name, order=order, planar=planar) if source else compute(
+        name, order=order, planar=planar, workers=workers, progress=progress
     )  # fmt: skip
     if chosen is None:
         return series

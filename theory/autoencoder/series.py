@@ -156,3 +156,9 @@ def check_loss(loss: str) -> None:
     """Raise ``InputError`` unless ``loss`` is ``train`` or ``population``."""
     if not isinstance(loss, str) or loss not in ("train", "population"):
         raise InputError("loss", given=loss, expected="train or population", remedy="use --loss train")
+
+
+def checked_loss(loss: str) -> LossName:
+    """The loss's name; ``InputError`` unless it is ``train`` or ``population``."""
+    check_loss(loss)
+    return "train" if loss == "train" else "population"
