@@ -78,6 +78,7 @@ def elimination_order(level: Level, names: Sequence[str], *, store: DiagramStore
 
 def _descend(level: Level, below: Level, name: str, letter: int, store: DiagramStore) -> None:
     counts, rows = store.counts, store.rows
+    store.states += len(level)
     for state, polynomial in level.items():
         part = min((p for p in state if counts[p][letter]), key=lambda p: (len(rows[p]), p))
         index = state.index(part)

@@ -31,6 +31,8 @@ class DiagramStore:
         self.plan = plan
         self.rows: list[Rows] = []
         self.counts: list[tuple[int, ...]] = []
+        self.states = 0
+        """How many states expectations have gone through so far."""
         self._nodes: list[int] = []
         self._numbers: dict[bytes, int] = {}
         self._own: dict[tuple[str, int], tuple[Outcome, ...]] = {}
