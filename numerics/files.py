@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,6 +58,20 @@ def make_folder(path: Path) -> Path:
             remedy="choose another place",
         ) from error
     return path
+
+
+def cache_folder(kind: str) -> Path:
+    """Where what can be made again is kept: under ``RINGPRISM_CACHE`` if set, else the platform's folder for caches."""
+    given = os.environ.get("RINGPRISM_CACHE")
+    if given:
+        return Path(given) / kind
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "ringprism" / kind
 
 
 def _share(path: Path) -> None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,20 +97,6 @@ class SeriesCache:
             write_whole(path, json.dumps(record, ensure_ascii=False))
         except InputError as error:
             self.warn(f"series not kept: {_reason(error)}")
-
-
-def cache_folder() -> Path:
-    """Where series are kept: ``RINGPRISM_CACHE`` if set, else the platform's folder for caches."""
-    given = os.environ.get("RINGPRISM_CACHE")
-    if given:
-        return Path(given) / "series"
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "ringprism" / "series"
 
 
 def _kind(planar: bool) -> str:

@@ -58,3 +58,6 @@ StoreOption = Annotated[
     Path | None, typer.Option("--store", help="Results store: kept at once, resumed when it is there.")
 ]
 DaskOption = Annotated[str | None, typer.Option("--dask", help="Address of a Dask scheduler, in place of --workers.")]
+ReuseOption = Annotated[
+    bool, typer.Option("--reuse", help="Take what other code made from the store or report, with a warning.")
+]

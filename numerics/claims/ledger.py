@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from numerics.judge import Quantity, Verdict
@@ -79,12 +79,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Result:
-    """A claim that was run."""
+    """A claim that was run; ``reused`` where it was not run now, but by an earlier run of the same code."""
 
     claim: Claim
     evidence: Evidence
     seconds: float
     error: str | None = None
+    reused: bool = False
+    warnings: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -96,9 +98,14 @@ class Result:
             return "fails"
         return "holds" if verdicts and "blind" not in verdicts else "blind"
 
+    @property
+    def took(self) -> str:
+        """The time it took, and that this was before, where the verdict is reused."""
+        return f"reused, took {self.seconds:.1f} s" if self.reused else f"{self.seconds:.1f} s"
+
     def to_text(self) -> str:
         """The verdict on one line, then the quantities that do not hold, or the first one where all hold."""
-        head = f"{self.verdict:5}  {self.claim.id:8} {self.claim.statement}  [{self.seconds:.1f} s]"
+        head = f"{self.verdict:5}  {self.claim.id:8} {self.claim.statement}  [{self.took}]"
         if self.error:
             return f"{head}\n       {self.error}"
         quantities = self.evidence.quantities
@@ -112,13 +119,15 @@ def run_claim(claim: Claim, conditions: Conditions) -> Result:
     Raises ``PlaceError`` where a store or a cluster cannot be used: that says nothing about the claim.
     """
     start = time.perf_counter()
+    warnings: list[str] = []
     try:
-        evidence, error = claim.gather(conditions), None
+        told = replace(conditions, machine=replace(conditions.machine, warn=warnings.append))
+        evidence, error = claim.gather(told), None
     except PlaceError:
         raise
     except Exception as raised:
         evidence, error = Evidence(()), f"{type(raised).__name__}: {raised}"
-    return Result(claim, evidence, time.perf_counter() - start, error)
+    return Result(claim, evidence, time.perf_counter() - start, error, warnings=tuple(dict.fromkeys(warnings)))
 
 
 def select(ledger: Sequence[Claim], ids: Sequence[str]) -> tuple[Claim, ...]:

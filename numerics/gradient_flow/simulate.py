@@ -76,6 +76,7 @@ class Simulation:
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
+    reused: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """DESIGN's ``simulate`` schema, and beside it what was run."""
@@ -84,6 +85,7 @@ class Simulation:
             "train": self.train.to_json(),
             "population": self.population.to_json(),
             "replicas": self.replicas,
+            "reused": self.reused,
             "train_change": self.train_change.to_json(),
             "population_change": self.population_change.to_json(),
             "sizes": self.sizes.to_json(),
@@ -98,9 +100,10 @@ class Simulation:
 
     def to_text(self) -> str:
         """A table of both losses with their standard errors."""
+        reused = f" ({self.reused} reused from the store)" if self.reused else ""
         lines = [
             f"autoencoder, {self.sizes}, η = {self.eta:g}: {self.method}",
-            f"{self.replicas} replicas, seed {self.seed}; {self.formulation}",
+            f"{self.replicas} replicas{reused}, seed {self.seed}; {self.formulation}",
             "",
             f"{'time':>12}  {'train loss':>14} {'± s.e.':>10}  {'population loss':>15} {'± s.e.':>10}",
         ]
@@ -189,6 +192,7 @@ def simulate(
         failures=run.failures,
         warnings=run.warnings,
         interrupted=run.interrupted,
+        reused=run.reused,
     )
 
 

@@ -29,7 +29,7 @@ def _summary(results: Sequence[Result], conditions: Conditions) -> str:
     rows = "".join(
         f'<tr><th scope="row"><a href="#{r.claim.id}">{r.claim.id}</a></th><td>{_mark(r.verdict)}</td>'
         f"<td>{escape(r.claim.statement)}</td><td>{escape(r.claim.source)}</td>"
-        f'<td class="number">{r.seconds:.1f} s</td></tr>'
+        f'<td class="number">{r.took}</td></tr>'
         for r in results
     )
     return (
@@ -48,7 +48,7 @@ def _sections(results: Sequence[Result], conditions: Conditions) -> str:
 def _section(result: Result, conditions: Conditions) -> str:
     claim = result.claim
     facts = {
-        "Verdict": f"{_mark(result.verdict)} after {result.seconds:.1f} s",
+        "Verdict": f"{_mark(result.verdict)} ({result.took})",
         "Source": escape(claim.source),
         "Prediction": escape(claim.prediction),
         "Experiment": escape(claim.experiment),
@@ -56,6 +56,8 @@ def _section(result: Result, conditions: Conditions) -> str:
         "Power": escape(claim.power),
         "Repeat": f"<code>ringprism claims {claim.id} --{conditions.effort} --seed {conditions.seed}</code>",
     }
+    if result.warnings:
+        facts["Warnings"] = escape("; ".join(result.warnings))
     if result.error:
         facts["Error"] = escape(result.error)
     listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items())

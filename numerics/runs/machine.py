@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +30,8 @@ class Machine:
     >>> Machine(workers=2).workers
     2
 
+    ``warn`` is told each warning of a run as well, for those who make other results of it.
+
     Raises ``InputError`` for a number of workers out of range, or workers beside a cluster.
     """
 
@@ -38,6 +41,7 @@ class Machine:
     progress: Progress | None = None
     reuse: bool = False
     whole: bool = False
+    warn: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         whole("workers", self.workers, least=1, most=MOST_WORKERS, remedy="use for example workers=4")

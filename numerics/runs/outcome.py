@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, overload
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from numerics.judge import mean_and_error
 from numerics.runs.clock import Clock
-from numerics.runs.provenance import environment
+from numerics.runs.provenance import UNKNOWN
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Values = dict[str, list[float]]
@@ -51,6 +51,11 @@ class Experiment:
     run: Single | Batches
     remedy: str = "all failed: change the sizes, times or steps"
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function whose code decides the numbers."""
+        return self.run.run if isinstance(self.run, Batches) else self.run
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -75,7 +80,8 @@ class Outcome:
 class Run(Sequence[Values]):
     """The results of a run: a sequence of the values of the replicas that gave some, in replica order.
 
-    ``interrupted``: Ctrl-C ended the run, and these are the replicas that had finished.
+    ``interrupted``: Ctrl-C ended the run, and these are the replicas that had finished. ``reused`` is how many were
+    found in the store.
 
     >>> run = Run(values=({"x": [1.0, 2.0]}, {"x": [3.0, 6.0]}))
     >>> len(run), run[1]["x"]
@@ -89,6 +95,7 @@ class Run(Sequence[Values]):
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
+    reused: int = field(default=0, compare=False)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -111,4 +118,4 @@ class Run(Sequence[Values]):
 
 def lost(replica: int, reason: str, seconds: float = 0.0) -> Outcome:
     """The outcome of a replica that went down with its workers."""
-    return Outcome(replica, Failure(replica, reason, "lost"), seconds, environment())
+    return Outcome(replica, Failure(replica, reason, "lost"), seconds, UNKNOWN)

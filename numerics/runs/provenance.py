@@ -1,41 +1,59 @@
-"""What produced a result: the version of this code, of Python, and of the libraries that make the numbers."""
+"""What produced a result: the version of the code that decides it, of Python, and of the libraries beneath."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from typing import Any
+
+from numerics.runs.code import code_digest
 
 _LIBRARIES = ("numpy", "scipy", "numba")
-_LAYERS = ("theory", "regimes", "numerics")
+UNKNOWN = "{}"
+"""The environment of what nobody stamped: an outcome that goes to no store, or was lost."""
 
 
-@cache
-def code_version() -> str:
-    """The release and a digest of the sources beneath: two different working copies never look alike."""
-    root = Path(__file__).parents[2]
-    digest = hashlib.sha256()
-    for layer in _LAYERS:
-        for file in sorted((root / layer).rglob("*.py")):
-            digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes() + b"\0")
-    return f"{_version('ringprism')}+{digest.hexdigest()[:12]}"
+def code_version(function: Callable[..., Any]) -> str:
+    """The release, and the digest of the code that decides what ``function`` gives (see ``numerics.runs.code``)."""
+    return f"{_version('ringprism')}+{code_digest(function)}"
 
 
-@cache
-def environment() -> str:
+def environment(function: Callable[..., Any]) -> str:
     """The code version and the versions of Python and the libraries, as one line of JSON.
 
-    >>> sorted(json.loads(environment()))
+    >>> from numerics.runs.seeds import child
+    >>> sorted(json.loads(environment(child)))
     ['code', 'machine', 'numba', 'numpy', 'python', 'scipy']
     """
-    described = {"code": code_version(), "python": platform.python_version(), "machine": platform.machine()}
+    while isinstance(function, partial):
+        function = function.func
+    return _environment(function)
+
+
+@cache
+def _environment(function: Callable[..., Any]) -> str:
+    described = {"code": code_version(function), "python": platform.python_version(), "machine": platform.machine()}
     described |= {library: _version(library) for library in _LIBRARIES}
     return json.dumps(described, sort_keys=True)
 
 
+def code_in(environment: str) -> str | None:
+    """The code version that an environment names.
+
+    >>> code_in('{"code": "0.1.0+abc"}'), code_in(UNKNOWN)
+    ('0.1.0+abc', None)
+    """
+    try:
+        found = json.loads(environment)["code"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -16,10 +17,11 @@ import numpy as np
 from numerics.runs.blas import one_thread
 from numerics.runs.clock import Clock, Stopped
 from numerics.runs.machine import HERE, Machine, check_machine
-from numerics.runs.outcome import Batches, Experiment, Failure, Json, Outcome, Run, Values, lost
-from numerics.runs.provenance import environment
+from numerics.runs.outcome import Batches, Experiment, Failure, Json, Outcome, Run, Single, Values, lost
+from numerics.runs.places import PlaceError
+from numerics.runs.provenance import UNKNOWN, code_in, code_version, environment
 from numerics.runs.seeds import replica_seed
-from numerics.runs.store import Store
+from numerics.runs.store import Record, Store
 from theory.checks import whole
 from theory.errors import InputError
 
@@ -48,8 +50,13 @@ def run_replicas(experiment: Experiment, *, replicas: int, seed: int, machine: M
         return _run(plan, replicas, seed, machine, opened)
 
 
-def run_batch(experiment: Experiment, seed: int, batch: Sequence[int], clock: Clock | None = None) -> list[Outcome]:
-    """Run some replicas here: the one function that every kind of worker calls. None at all where the run stopped."""
+def run_batch(
+    experiment: Experiment, seed: int, stamped: bool, batch: Sequence[int], clock: Clock | None = None
+) -> list[Outcome]:
+    """Run some replicas here: the one function that every kind of worker calls. None at all where the run stopped.
+
+    With ``stamped``, each carries the environment of this process, as a store wants it.
+    """
     start = time.perf_counter()
     seeds = [replica_seed(seed, replica) for replica in batch]
     run = experiment.run
@@ -63,11 +70,12 @@ def run_batch(experiment: Experiment, seed: int, batch: Sequence[int], clock: Cl
         return []
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         if len(batch) > 1:  # one of them; each is judged by itself
-            return [outcome for replica in batch for outcome in run_batch(experiment, seed, [replica], clock)]
+            return [outcome for replica in batch for outcome in run_batch(experiment, seed, stamped, [replica], clock)]
         found = [Failure(batch[0], f"{type(error).__name__}: {error}"[:500])]
     seconds = (time.perf_counter() - start) / len(batch)
+    made_by = environment(experiment.function) if stamped else UNKNOWN
     return [
-        Outcome(replica, _checked(replica, result), seconds, environment())
+        Outcome(replica, _checked(replica, result), seconds, made_by)
         for replica, result in zip(batch, found, strict=True)
     ]
 
@@ -84,14 +92,20 @@ def _run(experiment: Experiment, replicas: int, seed: int, machine: Machine, sto
     record = store.record(experiment.name, experiment.parameters, seed) if store else None
     found = record.load(replicas) if record else {}
     pending = record.pending(found, replicas) if record else iter(range(replicas))
+    if record:
+        _check_code(record, experiment, found.values(), machine)
+    reused = len(found)
     kind = experiment.run
     size, units = (kind.size, kind.units) if isinstance(kind, Batches) else (1, 1)
     clock = Clock(replicas * units, machine.progress)
     interrupted = False
     try:
         clock.settle(len(found) * units)
-        with closing(_execute(experiment, _batches(pending, size), seed, machine, clock)) as outcomes:
+        run = partial(run_batch, experiment, seed, store is not None)
+        with closing(_execute(run, experiment.run, _batches(pending, size), machine, clock)) as outcomes:
             for outcome in outcomes:
+                if record:
+                    _check_code(record, experiment, [outcome], machine)
                 found[outcome.replica] = record.write(outcome) if record else outcome
                 clock.settle(len(found) * units)
     except KeyboardInterrupt:
@@ -100,7 +114,34 @@ def _run(experiment: Experiment, replicas: int, seed: int, machine: Machine, sto
         interrupted = True
     finally:
         clock.stop()
-    return _gather(experiment, found, replicas, record.warnings(found.values()) if record else (), interrupted)
+    warnings: tuple[str, ...] = ()
+    if record:
+        warnings = (*_check_code(record, experiment, found.values(), machine), *record.warnings(found.values()))
+    if machine.warn:
+        for line in warnings:
+            machine.warn(line)
+    return _gather(experiment, found, replicas, warnings, interrupted, reused)
+
+
+def _check_code(
+    record: Record, experiment: Experiment, outcomes: Iterable[Outcome], machine: Machine
+) -> tuple[str, ...]:
+    """What to say of replicas that other code made; ``PlaceError`` unless the machine is told to reuse them."""
+    mine = code_version(experiment.function)
+    theirs = Counter(code_in(outcome.environment) for outcome in outcomes if outcome.environment != UNKNOWN)
+    total = theirs.total()
+    del theirs[mine]
+    if not theirs:
+        return ()
+    others = ", ".join(str(code) for code in sorted(theirs, key=str))
+    if not machine.reuse:
+        raise PlaceError(
+            f"store {record.path}",
+            given=f"replicas of {experiment.name} made by other code, {others}",
+            expected=f"those of the code that runs, {mine}",
+            remedy="use another store, or reuse=True to take them as they are",
+        )
+    return (f"store {record.path}: {theirs.total()} of {total} replicas were made by other code ({others}), reused",)
 
 
 def _batches(pending: Iterable[int], size: int) -> Generator[tuple[int, ...], None, None]:
@@ -110,27 +151,30 @@ def _batches(pending: Iterable[int], size: int) -> Generator[tuple[int, ...], No
 
 
 def _execute(
-    experiment: Experiment, batches: Iterable[Sequence[int]], seed: int, machine: Machine, clock: Clock
+    run: Callable[..., list[Outcome]],
+    kind: Single | Batches,
+    batches: Iterable[Sequence[int]],
+    machine: Machine,
+    clock: Clock,
 ) -> Generator[Outcome, None, None]:
     if machine.dask is not None:
         from numerics.runs.cluster import on_cluster
 
-        yield from on_cluster(partial(run_batch, experiment, seed), batches, machine.dask)
+        yield from on_cluster(run, batches, machine.dask)
     elif machine.workers == 1:
         with one_thread():
             for batch in batches:
-                yield from run_batch(experiment, seed, batch, clock)
-    elif isinstance(experiment.run, Batches):
+                yield from run(batch, clock)
+    elif isinstance(kind, Batches):
         from numerics.runs.threads import on_threads
 
-        run = partial(run_batch, experiment, seed, clock=clock)
-        with closing(on_threads(run, batches, machine.workers, poll=clock.report)) as found:
+        with closing(on_threads(partial(run, clock=clock), batches, machine.workers, poll=clock.report)) as found:
             for outcomes in found:
                 yield from outcomes
     else:
         from numerics.runs.processes import on_workers
 
-        with closing(on_workers(partial(run_batch, experiment, seed), batches, machine.workers, lost=_lost)) as found:
+        with closing(on_workers(run, batches, machine.workers, lost=_lost)) as found:
             for outcomes in found:
                 yield from outcomes
 
@@ -145,6 +189,7 @@ def _gather(
     replicas: int,
     warnings: tuple[str, ...],
     interrupted: bool,
+    reused: int,
 ) -> Run:
     results = [found[k].result for k in range(replicas) if k in found]
     failures = tuple(result for result in results if isinstance(result, Failure))
@@ -159,7 +204,7 @@ def _gather(
         )
     if interrupted:
         warnings += (f"interrupted with {len(results)} of {replicas} replicas finished: these are what is shown",)
-    return Run(values, failures, warnings, interrupted)
+    return Run(values, failures, warnings, interrupted, reused)
 
 
 def check_replicas(replicas: int) -> None:

@@ -14,6 +14,7 @@ from typing import Literal
 from numerics.runs import rows
 from numerics.runs.outcome import Json, Outcome
 from numerics.runs.places import PlaceError
+from numerics.runs.provenance import UNKNOWN
 from numerics.runs.rows import SCHEMA, Row, RunKey
 from numerics.runs.store_errors import damaged, foreign, read_only, translated
 
@@ -148,6 +149,11 @@ class Record:
         self._run = run
         self._key = key
 
+    @property
+    def path(self) -> Path:
+        """The store's file."""
+        return self._store.path
+
     def load(self, replicas: int) -> dict[int, Outcome]:
         """The outcomes stored for replicas below ``replicas``, without those lost with their workers."""
         with self._store.transaction() as cursor:
@@ -192,7 +198,7 @@ class Record:
 
     def warnings(self, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
         """A sentence when the replicas were made by more than one version of the code or its libraries."""
-        environments = sorted({outcome.environment for outcome in outcomes})
+        environments = sorted({outcome.environment for outcome in outcomes} - {UNKNOWN})
         if len(environments) < 2:
             return ()
         return (f"store {self._store.path} mixes replicas made by {' and '.join(environments)}",)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, WorkersOption
+from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, ReuseOption, SeedOption, WorkersOption
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def claims(
     seed: SeedOption = 0,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
+    reuse: ReuseOption = False,
 ) -> int:
     """Run claims: theory against simulation, each with its verdict. Exit code 1 when one does not hold."""
     from numerics.claims import all_claims
@@ -54,10 +55,11 @@ def claims(
 
     def finished(result: Result) -> None:
         results.append(result)
+        console.warn(result.warnings)
         if format is PlainFormat.text:
             print(result.to_text(), flush=True)
 
-    with console.machine("claims", workers=workers, dask=dask) as machine:
+    with console.machine("claims", workers=workers, dask=dask, reuse=reuse) as machine:
         try:
             run_claims(ids or [], effort=effort, seed=seed, machine=machine, keep=report, finished=finished)
         finally:

@@ -30,7 +30,8 @@ def derive(
     format: FormatOption = Format.text,
 ) -> None:
     """Derive the exact coefficients of a loss series, s = 0 … S: the autoencoder's Y_s and Ŷ_s, or any model's."""
-    from numerics.series_cache import SeriesCache, cache_folder
+    from numerics.files import cache_folder
+    from numerics.series_cache import SeriesCache
     from regimes.derive import compute
     from regimes.derive import derive as derive_series
     from theory.autoencoder.series import LossName, LossSeries, check_loss
@@ -56,7 +57,7 @@ def derive(
         console.emit(found, format)
         return
     check_loss(loss)
-    kept = SeriesCache(cache_folder(), afresh, lambda line: console.warn([line]))
+    kept = SeriesCache(cache_folder("series"), afresh, lambda line: console.warn([line]))
     series = derive_series(
         loss,
         order=_whole(order),

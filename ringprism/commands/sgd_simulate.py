@@ -11,7 +11,15 @@ from ringprism.commands import sgd_options as option
 from ringprism.commands.sgd import sgd as sgd  # with its further commands
 from ringprism.console import check_figure, finish, warn
 from ringprism.console import machine as run_on
-from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
+from ringprism.options import (
+    DaskOption,
+    PlainFormat,
+    PlainFormatOption,
+    ReuseOption,
+    SeedOption,
+    StoreOption,
+    WorkersOption,
+)
 from theory.errors import InputError, RingprismError
 
 if TYPE_CHECKING:
@@ -46,6 +54,7 @@ def simulate_command(
     store: StoreOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
+    reuse: ReuseOption = False,
     format: PlainFormatOption = PlainFormat.text,
     figure: Figure = None,
     link: option.Link = None,
@@ -84,7 +93,7 @@ def simulate_command(
     state = start_state(problem, option.read_start(start))
     chosen, grid = read_law(law), parse_times(times)
     check_figure(figure)
-    with run_on("simulating", workers=workers, dask=dask, store=store) as machine:
+    with run_on("simulating", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
         result = simulate_sgd(
             problem,
             grid,
@@ -128,6 +137,7 @@ def universality_command(
     store: StoreOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
+    reuse: ReuseOption = False,
     format: PlainFormatOption = PlainFormat.text,
     figure: Figure = None,
     link: option.Link = None,
@@ -163,7 +173,7 @@ def universality_command(
         ridge=ridge,
     )
     check_figure(figure)
-    with run_on("simulating", workers=workers, dask=dask, store=store) as machine:
+    with run_on("simulating", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
         result = universality(
             problem,
             parse_times(times),

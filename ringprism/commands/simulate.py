@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
+from ringprism.options import (
+    DaskOption,
+    PlainFormat,
+    PlainFormatOption,
+    ReuseOption,
+    SeedOption,
+    StoreOption,
+    WorkersOption,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +41,7 @@ def simulate(
     store: StoreOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
+    reuse: ReuseOption = False,
     figure: Annotated[Path | None, typer.Option(help="Write a figure (.png, .svg or .pdf).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Begin a run of many hours.")] = False,
     format: PlainFormatOption = PlainFormat.text,
@@ -43,7 +52,7 @@ def simulate(
     from theory.times import parse_times
 
     console.check_figure(figure)
-    with console.machine("replicas", workers=workers, dask=dask, store=store) as machine:
+    with console.machine("replicas", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
         result = run(
             Sizes.parse(sizes),
             parse_times(times),

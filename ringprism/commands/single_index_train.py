@@ -18,7 +18,16 @@ from ringprism.commands.single_index import (
 from ringprism.commands.single_index import (
     single_index as single_index,
 )
-from ringprism.options import DaskOption, Format, FormatOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption
+from ringprism.options import (
+    DaskOption,
+    Format,
+    FormatOption,
+    PlainFormat,
+    PlainFormatOption,
+    ReuseOption,
+    SeedOption,
+    StoreOption,
+)
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,6 +85,7 @@ def train_command(
     seed: SeedOption = 0,
     workers: _WorkersOption = 1,
     dask: DaskOption = None,
+    reuse: ReuseOption = False,
     figure: FigureOption = None,
     format: PlainFormatOption = PlainFormat.text,
 ) -> None:
@@ -90,7 +100,7 @@ def train_command(
     setting = _setting(link, lam, eta1, d, noise)
     if not 0 < target < 1:
         raise InputError("target", given=target, expected="a number between 0 and 1", remedy="use --target 0.9")
-    with console.machine("steps", workers=workers, dask=dask, store=store) as machine:
+    with console.machine("steps", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
         result = train(
             setting,
             parse_start(start, sign=pca_sign),
@@ -136,6 +146,7 @@ def complexity_command(
     seed: SeedOption = 0,
     workers: _WorkersOption = 1,
     dask: DaskOption = None,
+    reuse: ReuseOption = False,
     figure: FigureOption = None,
     format: FormatOption = Format.text,
 ) -> None:
@@ -148,7 +159,7 @@ def complexity_command(
 
     console.check_figure(figure)
     sizes = [int(size) for size in _numbers("dims", dims, whole=True)]
-    with console.machine("steps, at most", workers=workers, dask=dask, store=store) as machine:
+    with console.machine("steps, at most", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
         result = complexity(
             _setting(link, lam, eta1, sizes[0], noise),
             parse_start(start, sign=pca_sign),

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import DaskOption, PlainFormat, PlainFormatOption, SeedOption, StoreOption, WorkersOption
+from ringprism.options import (
+    DaskOption,
+    PlainFormat,
+    PlainFormatOption,
+    ReuseOption,
+    SeedOption,
+    StoreOption,
+    WorkersOption,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +32,7 @@ def validate(
     store: StoreOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
+    reuse: ReuseOption = False,
     figure: Annotated[Path | None, typer.Option(help="Write a figure (.png, .svg or .pdf).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Begin a run of many hours.")] = False,
     format: PlainFormatOption = PlainFormat.text,
@@ -34,7 +43,7 @@ def validate(
     from theory.times import parse_times
 
     console.check_figure(figure)
-    with console.machine("replicas", workers=workers, dask=dask, store=store) as machine:
+    with console.machine("replicas", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
         found = run(
             face,
             Sizes.parse(sizes),

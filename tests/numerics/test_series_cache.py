@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from numerics.series_cache import SeriesCache, cache_folder
+from numerics.files import cache_folder
+from numerics.series_cache import SeriesCache
 from regimes.derive import compute
 from theory.autoencoder.series import LossName, LossSeries
 
@@ -115,11 +116,11 @@ def test_concurrent_writers_leave_a_whole_file(tmp_path: Path) -> None:
 
 def test_the_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RINGPRISM_CACHE", str(tmp_path))
-    assert cache_folder() == tmp_path / "series"
+    assert cache_folder("series") == tmp_path / "series"
     monkeypatch.delenv("RINGPRISM_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
-    assert cache_folder() == tmp_path / "ringprism" / "series"
+    assert cache_folder("series") == tmp_path / "ringprism" / "series"
     monkeypatch.setattr("sys.platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert cache_folder() == tmp_path / "local" / "ringprism" / "series"
+    assert cache_folder("series") == tmp_path / "local" / "ringprism" / "series"

@@ -17,6 +17,7 @@ from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot, run
 from numerics.claims.records import result_from_json, result_to_json
 from numerics.judge import STANDARD_ERRORS, Quantity
 from numerics.pages.claims import report_html
+from numerics.runs.machine import Machine
 from theory.errors import InputError
 
 QUANTITY = Quantity(
@@ -97,6 +98,32 @@ def test_finished_claims_are_taken_up_again_and_failed_ones_run_anew(tmp_path: P
     (tmp_path / "AE-0.json").write_text("{ damaged")
     runner.run_claims(keep=tmp_path)
     assert len(CALLS) == 2
+
+
+@pytest.mark.usefixtures("small_ledger")
+def test_a_verdict_of_other_code_is_refused_or_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner.run_claims(keep=tmp_path)
+    monkeypatch.setattr("numerics.claims.records.code_version", lambda _: "0.1.0+other")
+    with pytest.raises(InputError, match=r"AE-0 by other code.*reuse=True"):
+        runner.run_claims(keep=tmp_path)
+    result = runner.run_claims(["AE-0"], keep=tmp_path, machine=Machine(reuse=True))[0]
+    assert result.reused
+    assert "other code" in result.warnings[0]
+    assert result_to_json(result, Conditions())["warnings"] == list(result.warnings)
+    assert "reused" in result.to_text()
+    assert "reused" in report_html([result], Conditions())
+
+
+@pytest.mark.usefixtures("small_ledger")
+def test_an_edited_record_is_run_again(tmp_path: Path) -> None:
+    runner.run_claims(["AE-0"], keep=tmp_path)
+    record = tmp_path / "AE-0.json"
+    record.write_text(record.read_text().replace("-0.98", "-0.99"))
+    calls = len(CALLS)
+    (result,) = runner.run_claims(["AE-0"], keep=tmp_path)
+    assert len(CALLS) == calls + 1
+    assert "changed by hand" in result.warnings[0]
+    assert runner.run_claims(["AE-0"], keep=tmp_path)[0].reused
 
 
 def test_an_unknown_claim_is_refused() -> None:

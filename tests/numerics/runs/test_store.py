@@ -53,11 +53,23 @@ def test_runs_of_other_names_live_beside_each_other(path: Path) -> None:
 def test_versions_are_recorded_and_a_mixture_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (run,) = summary(path).runs
     assert set(json.loads(run.environments[0])) == {"code", "python", "numpy", "scipy", "numba", "machine"}
-    monkeypatch.setattr("numerics.runs.replicas.environment", lambda: '{"code": "other"}')
+    other = json.dumps({**json.loads(run.environments[0]), "numpy": "other"})
+    monkeypatch.setattr("numerics.runs.replicas.environment", lambda _: other)
     resumed = run_replicas(tiny(fails=True), replicas=10, seed=3, machine=Machine(store=path))
     assert 'mixes replicas made by {"code": "0.' in resumed.warnings[0]
     assert "other" in resumed.warnings[0]
     assert len(summary(path).runs[0].environments) == 2
+
+
+def test_replicas_of_other_code_are_refused_or_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numerics.runs.replicas.code_version", lambda _: "0.1.0+other")
+    with pytest.raises(InputError, match=r"made by other code.*expected those of the code that runs, 0\.1\.0\+other"):
+        run_replicas(tiny(fails=True), replicas=8, seed=3, machine=Machine(store=path))
+    told: list[str] = []
+    run = run_replicas(tiny(fails=True), replicas=8, seed=3, machine=Machine(store=path, reuse=True, warn=told.append))
+    assert "8 of 8 replicas were made by other code" in run.warnings[0]
+    assert told == list(run.warnings)
+    assert run.reused == 8
 
 
 @pytest.mark.parametrize("content", [b"some notes", b"SQLite format 3\0" + bytes(200), bytes(5000)])
