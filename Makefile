@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # A plain path entry, so that a folder of the same name beside a script does not hide the packages.
 EDITABLE := --config-settings editable_mode=compat --editable
 
-.PHONY: demo test clean
+.PHONY: demo test quick clean
 
 demo: $(VENV)/installed
 	$(BIN)/ringprism demo --out out/demo
@@ -14,6 +14,12 @@ test: $(VENV)/installed-test
 	$(BIN)/mypy
 	$(BIN)/ringprism claims --quick --workers 2
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --nbmake --nbmake-timeout=300 tests theory regimes numerics ringprism notebooks
+
+# A fast loop: the style, the layers, and the tests of what changes most, in less than a minute.
+quick: $(VENV)/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -q -p no:nbmake --timeout 60 tests/test_layers.py tests/theory/engine tests/regimes tests/cli/test_classify.py tests/cli/test_derive.py -m "not slow"
 
 clean:
 	rm -rf $(VENV) out build *.egg-info

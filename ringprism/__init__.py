@@ -56,7 +56,35 @@ _HOMES = {
 }
 
 
+def _hidden() -> None:
+    """Say which file or folder of the user's hides a package of ours: imports find the first of a name."""
+    import sys
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    home = Path(__file__).resolve().parents[1]
+    for name in ("theory", "regimes", "numerics"):
+        if name in sys.modules and getattr(sys.modules[name], "__file__", None) is None:
+            continue  # a namespace, or made by hand
+        spec = find_spec(name)
+        places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+        found = next((Path(place).resolve() for place in places if place and place != "namespace"), None)
+        if found is not None and home not in found.parents:
+            message = f"{found} hides ringprism's package {name!r}: rename it, or start Python from another folder"
+            if sys.argv[0] == "-m" or Path(sys.argv[0]).stem == "ringprism":  # the command line
+                print(f"error: {message}", file=sys.stderr)
+                raise SystemExit(2)
+            raise ImportError(message)
+
+
+_hidden()
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("ringprism")
     if name not in _HOMES:
         raise AttributeError(f"module 'ringprism' has no attribute {name!r}")
     module, attribute = _HOMES[name].split(":")

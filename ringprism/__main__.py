@@ -10,6 +10,9 @@ def main() -> None:
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:
+        print(f"error: ringprism cannot be loaded: {type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(70)  # never 1, which says that a verdict failed
     run()
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
+from contextlib import suppress
 from importlib import metadata
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -22,7 +24,7 @@ from ringprism.commands.simulate import simulate
 from ringprism.commands.single_index_train import single_index
 from ringprism.commands.store import store
 from ringprism.commands.validate import validate
-from ringprism.usage import usage_message
+from ringprism.usage import command_of, in_options, usage_message
 from theory.errors import RingprismError
 from theory.models.complaint import one_line
 
@@ -60,12 +62,16 @@ app.add_typer(sgd)
 app.add_typer(single_index)
 
 BAD_INPUT = 2
+FAULT = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line. Exit codes: 0 done, 1 a claim failed, 2 bad input, 130 interrupted, 141 nobody reads on."""
+    """Run the command line.
+
+    Exit codes: 0 done, 1 a claim failed, 2 bad input, 70 a fault of this program, 130 interrupted, 141 nobody reads on.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     if sys.stdout is None:  # closed by whoever started this
         _fail("output: got a standard output that is closed, expected one to write to; send it to /dev/null", BAD_INPUT)
@@ -78,20 +84,23 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if code == INTERRUPTED:  # typer's own reading of Ctrl-C
             raise KeyboardInterrupt
     except RingprismError as error:
-        _fail(str(error), BAD_INPUT)
+        command = command_of(typer.main.get_command(app), given)
+        _fail(error.spoken(lambda text: in_options(text, command)), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         _fail(f"interrupted{_kept(given)}", INTERRUPTED)
     except SystemExit:  # typer's own reading of a pipe that was closed
         sys.exit(BROKEN_PIPE)
     except BrokenPipeError:
-        _drop_output()
+        _drop(sys.stdout)
         sys.exit(BROKEN_PIPE)
     except OSError as error:
-        _drop_output()
+        _drop(sys.stdout)
         _fail(f"output: {error.strerror or error}; free some space or write elsewhere", BAD_INPUT)
+    except MemoryError:
+        _fail("memory: there is too little of it; take smaller sizes or fewer workers", FAULT)
     except Exception as error:
         if not hasattr(error, "format_message"):
-            raise
+            _fault(error)
         message = usage_message(error, given)
         if message.startswith("Usage:"):  # a group of commands without a command
             print(error.format_message())
@@ -100,9 +109,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _drop_output() -> None:
+def _drop(stream: TextIO) -> None:
     """Let the interpreter's last flush go nowhere, instead of failing once more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _kept(arguments: list[str]) -> str:
@@ -111,6 +121,16 @@ def _kept(arguments: list[str]) -> str:
     return "; what was finished is kept" if stored else ""
 
 
+def _fault(error: Exception) -> NoReturn:
+    """An exception that nobody foresaw: never exit code 1, which says that a verdict failed."""
+    with suppress(OSError, ValueError):
+        traceback.print_exception(error)
+    _fail(f"a fault of ringprism itself ({type(error).__name__}): please report the lines above", FAULT)
+
+
 def _fail(message: str, code: int) -> NoReturn:
-    print(f"error: {one_line(message)}", file=sys.stderr)
+    try:
+        print(f"error: {one_line(message)}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):  # nobody can be told
+        _drop(sys.stderr)
     sys.exit(code)

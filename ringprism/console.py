@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +35,9 @@ def warn(warnings: Iterable[str]) -> None:
     """Print warnings, one a line, to stderr."""
     import sys
 
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    with suppress(OSError):  # a full or closed stderr: nobody can be told
+        for warning in warnings:
+            print(f"warning: {warning}", file=sys.stderr)
 
 
 def check_figure(figure: Path | None) -> None:

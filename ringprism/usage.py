@@ -12,6 +12,50 @@ from theory.errors import quoted
 _BESIDE = re.compile(r"^Invalid value for .*?: |Value error, |Input should be |, unable to .*$")
 
 
+_ARGUMENT = re.compile(r"\b([A-Za-z]\w*)=((?:'[^']*'|\"[^\"]*\"|\[[^]]*\]|\([^)]*\)|[^\s,;()]*[^\s,;().])?)")
+"""``name=value`` as Python writes it: the value a text, a list, or one word."""
+
+
+def in_options(text: str, command: Any) -> str:
+    """Python's ``name=value`` in the options of a command; names that are none of its options are left alone.
+
+    >>> from click import Command, Option
+    >>> options = [Option(["--dims"]), Option(["--lambda", "lam"]), Option(["--force"], is_flag=True)]
+    >>> command = Command("c", params=options)
+    >>> in_options("use lam=0.5, dims=[100, 200] or force=True (p=20)", command)
+    'use --lambda 0.5, --dims 100,200 or --force (p=20)'
+    """
+    known = {str(option.name): option for option in command.params if getattr(option, "opts", None)}
+
+    def replaced(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        option = known.get(name)
+        if option is None or not option.opts[0].startswith("-"):
+            return found[0]
+        spelled = max(option.opts, key=len)
+        if getattr(option, "is_flag", False):
+            others = [*option.secondary_opts, spelled]
+            return str(others[0]) if value == "False" else str(spelled)
+        if value[:1] in ("'", '"'):
+            value = value[1:-1]
+        elif value[:1] in ("[", "("):
+            value = ",".join(part.strip().strip("'\"") for part in value[1:-1].split(","))
+        return f"{spelled} {value}".rstrip()
+
+    return _ARGUMENT.sub(replaced, text)
+
+
+def command_of(root: Any, arguments: Sequence[str]) -> Any:
+    """The command that the arguments name, as deep as they go."""
+    command = root
+    for argument in arguments:
+        inner = getattr(command, "commands", {}).get(argument)
+        if inner is None:
+            break
+        command = inner
+    return command
+
+
 def usage_message(error: Exception, arguments: Sequence[str]) -> str:
     """One line for a usage error raised while reading ``arguments``."""
     message = " ".join(str(getattr(error, "format_message")()).split())  # noqa: B009  the class is the library's own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 _LONGEST_QUOTE = 60
 
@@ -10,11 +11,28 @@ _LONGEST_QUOTE = 60
 class RingprismError(Exception):
     """Base of everything this project raises on purpose; the command line turns it into one line and exit code 2.
 
-    It comes whole out of a worker process.
+    Messages speak Python: an argument is written ``name=value``, or ``name=`` where its value does not matter. Whoever
+    speaks to users of another interface says so in its own words: see ``spoken``. An error comes whole out of a worker
+    process.
     """
 
+    given = ""
+    """The part of the message that quotes what was given: nobody's words but the user's."""
+
     def __reduce__(self) -> tuple[object, ...]:
-        return _again, (type(self), str(self))
+        return _again, (type(self), str(self), self.given)
+
+    def spoken(self, words: Callable[[str], str]) -> str:
+        """The message with our own words put through ``words``, and what the user gave left as it is.
+
+        >>> error = InputError("d", given="d=x", expected="a number", remedy="use d=5")
+        >>> error.spoken(lambda text: text.replace("=", " "))
+        "d: got 'd=x', expected a number; use d 5"
+        """
+        if not self.given:
+            return words(str(self))
+        before, _, after = str(self).partition(f": got {self.given}, ")
+        return f"{words(before)}: got {self.given}, {words(after)}"
 
 
 class InputError(RingprismError, ValueError):
@@ -30,7 +48,8 @@ class InputError(RingprismError, ValueError):
     """
 
     def __init__(self, what: str, *, given: object, expected: str, remedy: str) -> None:
-        super().__init__(f"{what}: got {quoted(given)}, expected {expected}; {remedy}")
+        self.given = quoted(given)
+        super().__init__(f"{what}: got {self.given}, expected {expected}; {remedy}")
 
 
 class BudgetError(RingprismError):
@@ -44,11 +63,13 @@ class ReachError(RingprismError):
     """A resummation or truncation asked for an answer beyond the point up to which it can vouch for one."""
 
     def __init__(self, what: str, *, given: object, reach: str, remedy: str) -> None:
-        super().__init__(f"{what}: got {quoted(given)}, good up to {reach}; {remedy}")
+        self.given = quoted(given)
+        super().__init__(f"{what}: got {self.given}, good up to {reach}; {remedy}")
 
 
-def _again(kind: type[RingprismError], message: str) -> RingprismError:
+def _again(kind: type[RingprismError], message: str, given: str) -> RingprismError:
     error = kind.__new__(kind)
+    error.given = given
     Exception.__init__(error, message)
     return error
 

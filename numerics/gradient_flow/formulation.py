@@ -15,7 +15,7 @@ from numerics.gradient_flow.integrate import Losses, moves_gram
 from numerics.gradient_flow.problem import Problem
 from numerics.gradient_flow.reduce import few_data, full, thin_latent
 from theory.autoencoder.sizes import Sizes
-from theory.errors import BudgetError
+from theory.errors import BudgetError, InputError
 
 Name = Literal["full", "thin-latent", "few-data"]
 
@@ -62,6 +62,13 @@ def choose(sizes: Sizes, *, end: float, eta: float, tolerance: float, evaluation
     # Where S has a kernel a large M stays large there; elsewhere it is down to 1 in no time.
     excess = max(1.0, 2 * largest - 1 if m < p else 1 + math.log(max(1.0, largest)))
     stiffness = eta * (math.sqrt(p) + math.sqrt(m)) ** 2 / (p * m) * end * excess
+    if not stiffness < 1e300:
+        raise InputError(
+            "sizes, eta and times",
+            given=f"{sizes}, η = {eta:g}, times to {end:g}",
+            expected="a flow whose speed is a floating-point number",
+            remedy="bring them closer to 1",
+        )
     calls = 12 * (8 + 4 * stiffness / 5) if evaluations is None else evaluations
     blocks = 4 + math.ceil(0.5 * math.sqrt(stiffness * -math.log(tolerance)))
     data = 8.0 * q * (min(n, q) + min(m, q))

@@ -1,4 +1,7 @@
-"""Replicas on a Dask cluster (``pip install "ringprism[cluster]"``)."""
+"""Replicas on a Dask cluster (``pip install "dask[distributed]"``).
+
+A scheduler asks nobody who they are: whoever reaches its address runs code on its workers. Use a network you trust.
+"""
 
 from __future__ import annotations
 
@@ -102,9 +105,9 @@ def _connect(address: str) -> Any:
         distributed: Any = import_module("distributed")
     except ImportError as error:
         raise PlaceError(
-            "dask", given=address, expected="Dask to be installed", remedy='run pip install "ringprism[cluster]"'
+            "dask", given=address, expected="Dask to be installed", remedy='run pip install "dask[distributed]"'
         ) from error
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is worth saying, the errors here say
+    _silence()
     try:
         return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -114,6 +117,18 @@ def _connect(address: str) -> Any:
             expected=f"a Dask scheduler that answers within {_CONNECT_SECONDS} s",
             remedy=_START,
         ) from error
+
+
+def _silence() -> None:
+    """What is worth saying, the errors here say; each of Dask's loggers has a level and handlers of its own."""
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+        logging.getLogger(name).propagate = False
+        for other in [*logging.root.manager.loggerDict]:
+            if other == name or other.startswith(f"{name}."):
+                logger = logging.getLogger(other)
+                logger.setLevel(logging.CRITICAL + 1)
+                logger.handlers = [handler for handler in logger.handlers if isinstance(handler, logging.NullHandler)]
 
 
 def _task(run: Callable[[Sequence[int]], list[Outcome]], batch: Sequence[int]) -> list[Outcome]:

@@ -112,7 +112,10 @@ def read_run(cursor: sqlite3.Cursor, run: int, path: Path) -> RunKey:
 
 def read_rows(cursor: sqlite3.Cursor, run: int, key: RunKey, path: Path, *, below: int | None = None) -> list[Row]:
     """The rows of a run in replica order, checked against their checksums."""
-    cursor.execute(f"{_SELECT} AND replica < ? ORDER BY replica", (run, 2**62 if below is None else below))
+    if below is None:
+        cursor.execute(f"{_SELECT} ORDER BY replica", (run,))
+    else:
+        cursor.execute(f"{_SELECT} AND replica < ? ORDER BY replica", (run, below))
     return [_row(record, key, path) for record in cursor.fetchall()]
 
 

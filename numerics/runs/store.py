@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ APPLICATION_ID = 0x52505253  # "RPRS", in the file's header
 FORMAT = 1
 BUSY_SECONDS = 60.0
 
+_LOOKS, _LOOK_SECONDS = 40, 0.05
 _MAGIC = b"SQLite format 3\0"
 _THREADS = threading.RLock()
 """Closing any handle on a file drops all of this process's locks on it: one thread at a time opens or writes."""
@@ -61,6 +63,7 @@ class Store:
             access = "rwc" if mode == "write" else "rw" if _interrupted(target) else "ro"
             uri = f"{target.absolute().as_uri()}?mode={access}"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+            connection.text_factory = _text
             try:
                 _prepare(target, connection, mode)
             except BaseException:
@@ -107,6 +110,8 @@ class Store:
     def runs(self) -> Iterator[tuple[RunKey, list[Row]]]:
         """Every run in the store with its rows in replica order, each row checked against its checksum."""
         with translated(self.path), closing(self._connection.cursor()) as cursor:
+            if _without_tables(self._connection):
+                return
             for (run,) in cursor.execute("SELECT id FROM runs ORDER BY experiment").fetchall():
                 key = rows.read_run(cursor, run, self.path)
                 yield key, rows.read_rows(cursor, run, key, self.path)
@@ -120,9 +125,13 @@ class Store:
             report = [line for (line,) in self._connection.execute("PRAGMA integrity_check").fetchall()]
             if report != ["ok"]:
                 raise damaged(self.path, report[0])
-            orphans = self._connection.execute(
-                "SELECT count(*) FROM replicas WHERE run NOT IN (SELECT id FROM runs)"
-            ).fetchone()[0]
+            orphans = (
+                0
+                if _without_tables(self._connection)
+                else self._connection.execute(
+                    "SELECT count(*) FROM replicas WHERE run NOT IN (SELECT id FROM runs)"
+                ).fetchone()[0]
+            )
         if orphans:
             raise damaged(self.path, f"{orphans} rows belong to no run")
         return sum(len(found) for _, found in self.runs())
@@ -206,13 +215,18 @@ class Record:
 
 def _refuse_foreign(path: Path) -> None:
     """Look at the header before SQLite touches the file; an absent or empty file is a new store."""
-    try:
-        with path.open("rb") as stream:
-            header = stream.read(100)
-    except FileNotFoundError:
-        return
-    if header and (header[:16] != _MAGIC or int.from_bytes(header[68:72], "big") != APPLICATION_ID):
-        raise foreign(path)
+    for _ in range(_LOOKS):
+        try:
+            with path.open("rb") as stream:
+                header = stream.read(100)
+        except FileNotFoundError:
+            return
+        if not header or (header[:16] == _MAGIC and int.from_bytes(header[68:72], "big") == APPLICATION_ID):
+            return
+        if not path.with_name(f"{path.name}-journal").exists():
+            break
+        time.sleep(_LOOK_SECONDS)  # its writer may be creating it just now
+    raise foreign(path)
 
 
 def _refuse_read_only(path: Path) -> None:
@@ -227,6 +241,19 @@ def _interrupted(path: Path) -> bool:
     return path.with_name(f"{path.name}-journal").exists() and os.access(path, os.W_OK)
 
 
+def _without_tables(connection: sqlite3.Connection) -> bool:
+    """Whether the file is empty, or its writer is just creating it: it has no runs yet."""
+    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def _text(raw: bytes) -> str:
+    """Text of the file; bytes that are none are damage, and not for the caller's decoder to find."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise sqlite3.DatabaseError(f"text that is not UTF-8: {error.reason}") from error
+
+
 def _prepare(path: Path, connection: sqlite3.Connection, mode: Literal["write", "read"]) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     if mode == "write":
@@ -238,7 +265,7 @@ def _prepare(path: Path, connection: sqlite3.Connection, mode: Literal["write", 
                 connection.execute(statement)
         connection.execute("COMMIT")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version != FORMAT:
+    if version != FORMAT and not _without_tables(connection):
         raise PlaceError(
             f"store {path}", given=version, expected=f"format {FORMAT}", remedy="use the release that wrote it"
         )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from numerics.runs.places import PlaceError
+from theory.errors import RingprismError
 
 _KEPT = "finished replicas are kept; repeat the command to go on"
 
@@ -49,6 +50,10 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _explain(path, error) from error
+    except (UnicodeError, ValueError, TypeError) as error:
+        if isinstance(error, RingprismError):
+            raise
+        raise damaged(path, f"{type(error).__name__}: {error}"[:200]) from error
     except OSError as error:
         raise PlaceError(
             "store", given=str(path), expected=f"a file that can be opened ({error.strerror})", remedy="name another"

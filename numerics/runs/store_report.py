@@ -214,7 +214,7 @@ def _write_parquet(records: Iterator[tuple[Any, ...]], path: Path) -> int:
             "export",
             given=str(path.suffix),
             expected="pyarrow to be installed",
-            remedy='run pip install "ringprism[parquet]"',
+            remedy="run pip install pyarrow",
         ) from error
     rows = list(records)
     types = (

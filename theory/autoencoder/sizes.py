@@ -76,7 +76,11 @@ def check_sizes(sizes: object) -> None:
 
 
 def _count(text: str) -> int | str:
-    return int(text) if re.fullmatch(r"\+?\d{1,20}", text, re.ASCII) else text
+    """A whole number, also one written 1e3 or 1000.0; other text as it is."""
+    if not re.fullmatch(r"\+?\d{1,20}(\.\d{0,20})?([eE]\+?\d{1,2})?", text, re.ASCII):
+        return text
+    exact = Fraction(text)
+    return exact.numerator if exact.denominator == 1 else text
 
 
 def _whole(name: str, value: object) -> int:

@@ -13,6 +13,7 @@ import pytest
 
 from numerics.runs.machine import Machine
 from numerics.runs.outcome import Experiment, Outcome
+from numerics.runs.places import PlaceError
 from numerics.runs.replicas import run_replicas
 from numerics.runs.store import Store
 from numerics.runs.store_report import export, summary, verify
@@ -96,6 +97,44 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path.touch()
     run_replicas(tiny(), replicas=1, seed=0, machine=Machine(store=path))
     assert summary(path).verified == 1
+
+
+@pytest.mark.parametrize("journal", [False, True])
+def test_a_file_without_tables_has_no_runs_yet(tmp_path: Path, journal: bool) -> None:
+    path = tmp_path / "new.db"
+    path.touch()
+    if journal:  # its writer is creating it
+        path.with_name("new.db-journal").touch()
+    assert summary(path).runs == ()
+    with Store.open(path, mode="read") as store:
+        assert store.verify() == 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE replicas SET result = x'ff00'",
+        "UPDATE replicas SET replica = x'ff00' WHERE replica = 0",
+        "UPDATE replicas SET result = CAST(x'ff22' AS TEXT)",
+        "UPDATE runs SET parameters = x'ff00'",
+    ],
+)
+def test_values_of_another_kind_are_damage(path: Path, statement: str) -> None:
+    change(path, statement)
+    with pytest.raises(PlaceError, match="undamaged"):
+        summary(path)
+
+
+def test_a_schema_that_is_no_text_is_damage(path: Path) -> None:
+    content = path.read_bytes()
+    place = content.index(b"CREATE TABLE runs")
+    path.write_bytes(content[: place + 14] + b"\xff" + content[place + 15 :])
+    for reading in (
+        lambda: summary(path),
+        lambda: run_replicas(tiny(), replicas=1, seed=3, machine=Machine(store=path)),
+    ):
+        with pytest.raises(PlaceError, match="undamaged"):
+            reading()
 
 
 def test_a_folder_or_a_missing_folder_is_refused(tmp_path: Path) -> None:
@@ -212,7 +251,7 @@ def test_exports_hold_every_value(path: Path, tmp_path: Path) -> None:
 
 def test_export_says_what_parquet_needs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(InputError, match=r"ringprism\[parquet\]"):
+    with pytest.raises(InputError, match="pip install pyarrow"):
         export(path, tmp_path / "a.parquet")
     assert [found.name for found in tmp_path.iterdir()] == ["run.db"]
 
