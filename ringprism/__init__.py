@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from regimes.limit import limit
     from regimes.ranking import rank_faces
     from regimes.scaling import Scaling
+    from regimes.solve import solve
     from theory.autoencoder.sizes import Sizes
     from theory.models.model import Model
 
@@ -38,6 +39,7 @@ __all__ = [
     "limit",
     "rank_faces",
     "simulate",
+    "solve",
     "validate",
 ]
 
@@ -52,6 +54,7 @@ _HOMES = {
     "limit": "regimes.limit:limit",
     "rank_faces": "regimes.ranking:rank_faces",
     "simulate": "numerics.gradient_flow.simulate:simulate",
+    "solve": "regimes.solve:solve",
     "validate": "numerics.gradient_flow.validate:validate",
 }
 

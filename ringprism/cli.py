@@ -22,6 +22,7 @@ from ringprism.commands.models import models
 from ringprism.commands.sgd_simulate import sgd
 from ringprism.commands.simulate import simulate
 from ringprism.commands.single_index_train import single_index
+from ringprism.commands.solve import solve
 from ringprism.commands.store import store
 from ringprism.commands.validate import validate
 from ringprism.usage import command_of, in_options, usage_message
@@ -51,6 +52,7 @@ def _root(
 app.command()(models)
 app.command()(derive)
 app.command()(classify)
+app.command()(solve)
 app.command()(limit)
 app.command()(atlas)
 app.command()(simulate)

@@ -1,0 +1,151 @@
+"""The verb ``solve``: from the series of a face to the equation that it satisfies. [D] §4."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from regimes.derive import Source, derive
+from regimes.faces import Face, parse_face
+from theory.autoencoder.series import LossName
+from theory.checks import whole
+from theory.equations.equation import Equation, monomial_text
+from theory.equations.reduced import ReducedSeries, reduce_series
+from theory.equations.search import Findings, search
+
+Progress = Callable[[int, int], None]
+DEFAULT_ORDER = 10
+LEAST_ORDER = 4
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The equations of a face's leading loss, or how far there is none.
+
+    F = Σ_s c_s u^s/s!, u = −ηt/pm, c_s the face's part of the coefficients of ``derive``, equals prefactor × G(x, …);
+    ``series`` holds G and the variables, ``findings`` the operators and the box searched.
+    """
+
+    face: Face
+    loss: LossName
+    series: ReducedSeries
+    findings: Findings
+    closed_form: str | None = None
+    closed_form_latex: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def equations(self) -> tuple[Equation, ...]:
+        """The equations of G, minimal generators of what was found."""
+        return tuple(
+            Equation(operator, self.series.names, self.series.constant) for operator in self.findings.operators
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, with exponents by name and exact coefficients as text."""
+        series, found = self.series, self.findings
+        return {
+            "model": "autoencoder",
+            "face": self.face.name,
+            "loss": self.loss,
+            "prefactor": dict(series.prefactor),
+            "variables": {name: dict(powers) for name, powers in series.variables.items()},
+            "scalings": [scaling.to_json() for scaling in series.scalings],
+            "equations": [equation.to_json() for equation in self.equations],
+            "box": {
+                "order": found.box.order,
+                "degree": found.box.degree,
+                "time_degree": found.box.time_degree,
+                "unknowns": found.unknowns,
+                "conditions": found.conditions,
+            },
+            "fitted_to": found.fitted_to,
+            "checked_to": found.checked_to,
+            "closed_form": self.closed_form,
+            "warnings": list(self.warnings),
+            "version": 1,
+        }
+
+    def to_text(self) -> str:
+        """The variables, the equations, how they were found, and the solution."""
+        lines = [f"{self.face.name}, {self.loss}: F = Σ_s c_s u^s/s!, u = -ηt/pm"]
+        before = _monomial(self.series.prefactor)
+        lines.append(f"F = {before + ' ' if before else ''}G({', '.join(self.series.names)})")
+        lines += [f"  {name} = {_monomial(powers)}" for name, powers in self.series.variables.items()]
+        lines += [f"scaling: {scaling}" for scaling in self.series.scalings]
+        lines += [str(equation) for equation in self.equations]
+        lines.append(self._verdict())
+        if self.closed_form:
+            lines.append(f"G = {self.closed_form}")
+        return "\n".join(lines)
+
+    def to_latex(self) -> str:
+        r"""An ``align*`` environment: the variables, the equations, the solution."""
+        before = monomial_text(self.series.prefactor, self.series.prefactor.values(), latex=True)
+        rows = [
+            rf"& F = \sum_s c_s \frac{{u^s}}{{s!}} = {before}\, G({', '.join(self.series.names)}),"
+            r"\quad u = -\frac{\eta t}{pm}"
+        ]
+        rows += [
+            rf"& {name} = {monomial_text(powers, powers.values(), latex=True)}"
+            for name, powers in self.series.variables.items()
+        ]
+        rows += [equation.to_latex() for equation in self.equations]
+        if not self.equations:
+            rows.append(rf"& \text{{{self._verdict()}}}")
+        if self.closed_form_latex:
+            rows.append(f"& G = {self.closed_form_latex}")
+        return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+
+    def _verdict(self) -> str:
+        found = self.findings
+        box = f"order {found.box.order}, degree {found.box.degree}, degree {found.box.time_degree} in x"
+        counts = f"{found.unknowns} unknowns, {found.conditions} equations"
+        if self.equations:
+            return f"found at {box} ({counts}), fitted to s = {found.fitted_to}, holds to s = {found.checked_to}"
+        return f"none up to {box} ({counts}), from the series to s = {found.checked_to}"
+
+
+def solve(
+    face: Face | str,
+    loss: LossName = "train",
+    *,
+    order: int = DEFAULT_ORDER,
+    operator_order: int = 2,
+    degree: int = 3,
+    time_degree: int = 1,
+    force: bool = False,
+    source: Source | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Find the linear equations that the leading loss of a face satisfies, from its exact coefficients alone. [D] §4.
+
+    ``order`` is that of the series; ``operator_order``, ``degree`` (in the drives and ratios) and ``time_degree``
+    bound the search. The last two orders of the series, and a fifth of all conditions at least, only check.
+
+    >>> print(solve("R,N|m", order=6).equations[0])
+    G_x + (-4 A^2 + 4 A) G_A = 0
+
+    Raises ``InputError`` for an unknown face or loss and an order below 4.
+    """
+    chosen = face if isinstance(face, Face) else parse_face(face)
+    order = whole("order", order, least=LEAST_ORDER, remedy="use for example --order 10")
+    coefficients = derive(loss, order=order, face=chosen, force=force, source=source)
+    series = reduce_series(coefficients.coefficients, constant=coefficients.constant)
+    findings = search(series, order=operator_order, degree=degree, time_degree=time_degree, progress=progress)
+    return Solution(chosen, loss, series, findings, warnings=_warnings(findings))
+
+
+def _warnings(findings: Findings) -> tuple[str, ...]:
+    if not findings.open_boxes:
+        return ()
+    box = findings.open_boxes[-1]
+    return (
+        f"the series does not decide {len(findings.open_boxes)} of the boxes searched, up to order {box.order}, "
+        f"degree {box.degree}, degree {box.time_degree} in x: derive to a higher order",
+    )
+
+
+def _monomial(powers: Any) -> str:
+    return monomial_text(powers, powers.values())

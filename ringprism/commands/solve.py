@@ -1,0 +1,51 @@
+"""``ringprism solve``: the equation that the limit of a face satisfies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ringprism import console
+from ringprism.commands.derive import LossChoice
+from ringprism.options import Format, FormatOption
+
+
+def solve(
+    face: Annotated[
+        str, typer.Option("--face", help="interior, large-data, … or a vertex set such as R,N|m.", metavar="FACE")
+    ],
+    loss: Annotated[LossChoice, typer.Option("--loss", help="Which loss.")],
+    order: Annotated[int, typer.Option("--order", help="Highest order s of the series.", metavar="S")] = 10,
+    operator_order: Annotated[int, typer.Option("--operator-order", help="Highest order of the equations.", min=1)] = 2,
+    degree: Annotated[int, typer.Option("--degree", help="Highest degree in the drives and ratios.", min=0)] = 3,
+    time_degree: Annotated[int, typer.Option("--time-degree", help="Highest degree in the time.", min=0)] = 1,
+    force: Annotated[bool, typer.Option("--force", help="Begin even what would take very long.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither read nor keep files of derived series.")
+    ] = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """Find the differential equations that the leading loss of a face satisfies, and solve them where that is known."""
+    from numerics.series_cache import SeriesCache, cache_folder
+    from regimes.derive import compute
+    from regimes.solve import solve as solve_face
+    from theory.autoencoder.series import LossName, LossSeries
+
+    def afresh(loss: LossName, *, order: int, planar: bool) -> LossSeries:
+        with console.progress_bar("words") as progress:
+            return compute(loss, order=order, planar=planar, progress=progress)
+
+    kept = SeriesCache(cache_folder(), afresh, lambda line: console.warn([line]))
+    result = solve_face(
+        face,
+        loss.value,
+        order=order,
+        operator_order=operator_order,
+        degree=degree,
+        time_degree=time_degree,
+        force=force,
+        source=afresh if no_cache else kept,
+    )
+    console.warn(result.warnings)
+    console.emit(result, format)
