@@ -8,7 +8,6 @@ from typing import Any
 
 from regimes.derive import Source, derive
 from regimes.faces import Face, parse_face
-from theory.autoencoder.series import LossName
 from theory.checks import whole
 from theory.equations.equation import Equation, monomial_text
 from theory.equations.reduced import ReducedSeries, reduce_series
@@ -28,7 +27,7 @@ class Solution:
     """
 
     face: Face
-    loss: LossName
+    loss: str
     series: ReducedSeries
     findings: Findings
     closed_form: str | None = None
@@ -109,7 +108,7 @@ class Solution:
 
 def solve(
     face: Face | str,
-    loss: LossName = "train",
+    loss: str = "train",
     *,
     order: int = DEFAULT_ORDER,
     operator_order: int = 2,

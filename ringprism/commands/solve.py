@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from ringprism import console
-from ringprism.commands.derive import LossChoice
 from ringprism.options import Format, FormatOption
 
 
@@ -15,7 +14,7 @@ def solve(
     face: Annotated[
         str, typer.Option("--face", help="interior, large-data, … or a vertex set such as R,N|m.", metavar="FACE")
     ],
-    loss: Annotated[LossChoice, typer.Option("--loss", help="Which loss.")],
+    loss: Annotated[str, typer.Option("--loss", help="Which loss.", metavar="L")],
     order: Annotated[int, typer.Option("--order", help="Highest order s of the series.", metavar="S")] = 10,
     operator_order: Annotated[int, typer.Option("--operator-order", help="Highest order of the equations.", min=1)] = 2,
     degree: Annotated[int, typer.Option("--degree", help="Highest degree in the drives and ratios.", min=0)] = 3,
@@ -39,7 +38,7 @@ def solve(
     kept = SeriesCache(cache_folder(), afresh, lambda line: console.warn([line]))
     result = solve_face(
         face,
-        loss.value,
+        loss,
         order=order,
         operator_order=operator_order,
         degree=degree,
