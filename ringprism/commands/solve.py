@@ -26,7 +26,8 @@ def solve(
     format: FormatOption = Format.text,
 ) -> None:
     """Find the differential equations that the leading loss of a face satisfies, and solve them where that is known."""
-    from numerics.series_cache import SeriesCache, cache_folder
+    from numerics.files import cache_folder
+    from numerics.series_cache import SeriesCache
     from regimes.derive import compute
     from regimes.solve import solve as solve_face
     from theory.autoencoder.series import LossName, LossSeries
@@ -35,7 +36,7 @@ def solve(
         with console.progress_bar("words") as progress:
             return compute(loss, order=order, planar=planar, progress=progress)
 
-    kept = SeriesCache(cache_folder(), afresh, lambda line: console.warn([line]))
+    kept = SeriesCache(cache_folder("series"), afresh, lambda line: console.warn([line]))
     result = solve_face(
         face,
         loss,
