@@ -17,7 +17,7 @@ from theory.engine.planar import planar_derivatives
 from theory.engine.series import check_workers
 from theory.errors import InputError
 from theory.models.model import Model
-from theory.models.series import ModelSeries, check_cost, model_series
+from theory.models.series import ModelSeries, model_series
 
 Progress = Callable[[int, int], None]
 
@@ -128,15 +128,14 @@ def of_model(
     if not planar:
         return model_series(model, loss, order=order, workers=workers, force=force, progress=progress)
     model.check_loss(loss)
-    if not force:
-        check_cost(model, loss, order=order)
-    return ModelSeries(model.name, loss, planar_derivatives(model.rings, loss, order=order, progress=progress))
+    found = planar_derivatives(model.rings, loss, order=order, force=force, progress=progress)
+    return ModelSeries(model.name, loss, found)
 
 
 def compute(
     loss: LossName, *, order: int, planar: bool, workers: int = 1, progress: Progress | None = None
 ) -> LossSeries:
-    """The exact series or its planar part, computed afresh."""
+    """The exact series or its planar part, computed afresh; whoever asks has looked at the cost."""
     if planar:
-        return planar_series(loss, order=order, progress=progress)
-    return loss_series(loss, order=order, workers=workers, progress=progress)
+        return planar_series(loss, order=order, force=True, progress=progress)
+    return loss_series(loss, order=order, workers=workers, force=True, progress=progress)

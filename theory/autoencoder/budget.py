@@ -5,27 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from theory.autoencoder.series import LossName
-from theory.errors import BudgetError, quoted
+from theory.engine.cost import Cost
+from theory.errors import quoted
 
-SECONDS_LIMIT = 600.0
-GIBIBYTES_LIMIT = 8.0
-_YEAR = 3.2e7
 _HOPELESS = 100
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds on one core and memory: a measured order, times the growth of the number of states per order."""
-
-    seconds: float
-    gibibytes: float
-
-    def __str__(self) -> str:
-        if self.seconds > _YEAR:
-            return "years"
-        minutes = self.seconds / 60
-        time = f"{self.seconds:.0f} seconds" if minutes < 2 else f"{minutes:.0f} minutes"
-        return f"about {time} and {self.gibibytes:.1f} GiB"
 
 
 @dataclass(frozen=True)
@@ -59,10 +42,4 @@ def estimate(loss: LossName, *, order: int, planar: bool) -> Cost:
 def check_budget(loss: LossName, *, order: int, planar: bool) -> None:
     """Raise ``BudgetError`` where a series would take more than ten minutes or 8 GiB."""
     cost = estimate(loss, order=order, planar=planar)
-    if cost.seconds > SECONDS_LIMIT or cost.gibibytes > GIBIBYTES_LIMIT:
-        raise BudgetError(
-            f"order {quoted(order)} of the {'planar ' if planar else ''}{loss} loss",
-            estimate=str(cost),
-            limit=f"{SECONDS_LIMIT / 60:.0f} minutes and {GIBIBYTES_LIMIT:.0f} GiB",
-            remedy="ask for a lower order, or use --force",
-        )
+    cost.check(f"order {quoted(order)} of the {'planar ' if planar else ''}{loss} loss")

@@ -24,7 +24,9 @@ _PRIMES_AT_ONCE = 4
 _LEAST_VARIANCE = Fraction(1, 2**20)
 
 
-def planar_series(loss: LossName, *, order: int, progress: Callable[[int, int], None] | None = None) -> LossSeries:
+def planar_series(
+    loss: LossName, *, order: int, force: bool = False, progress: Callable[[int, int], None] | None = None
+) -> LossSeries:
     """The part of Y_s or Ŷ_s that planar pairings give: what is left when p, n, m → ∞ together. [P] §4.
 
     >>> print(planar_series("population", order=0).coefficients[0])
@@ -32,7 +34,7 @@ def planar_series(loss: LossName, *, order: int, progress: Callable[[int, int], 
     """
     check_loss(loss)
     check_order(order)
-    return from_expected(loss, planar_derivatives(AUTOENCODER, loss, order=order, progress=progress))
+    return from_expected(loss, planar_derivatives(AUTOENCODER, loss, order=order, force=force, progress=progress))
 
 
 def planar_taylor(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from theory.autoencoder.model import AUTOENCODER
 from theory.autoencoder.sizes import Sizes
+from theory.engine.cost import Progress
 from theory.engine.laurent import Laurent
-from theory.engine.series import Progress, expected_derivatives_together
+from theory.engine.series import expected_derivatives_together
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -123,24 +124,26 @@ class LossSeries:
         return value
 
 
-def loss_series(loss: LossName, *, order: int, workers: int = 1, progress: Progress | None = None) -> LossSeries:
-    """The exact series of a loss to an order.
+def loss_series(
+    loss: LossName, *, order: int, workers: int = 1, force: bool = False, progress: Progress | None = None
+) -> LossSeries:
+    """The exact series of a loss to an order. ``BudgetError`` as ``expected_derivatives`` has it.
 
     >>> print(loss_series("population", order=1).coefficients[0])
     1/2 p n sigma2^2 + 1/2 n^2 sigma2^2 + 1/2 n sigma2^2 - n sigma2
     """
     check_loss(loss)
-    return loss_series_together({loss: order}, workers=workers, progress=progress)[loss]
+    return loss_series_together({loss: order}, workers=workers, force=force, progress=progress)[loss]
 
 
 def loss_series_together(
-    orders: Mapping[LossName, int], *, workers: int = 1, progress: Progress | None = None
+    orders: Mapping[LossName, int], *, workers: int = 1, force: bool = False, progress: Progress | None = None
 ) -> dict[LossName, LossSeries]:
     """The exact series of several losses, each to its own order, from one sweep over the states."""
     for loss in orders:
         check_loss(loss)
     by_name: dict[str, int] = {str(loss): order for loss, order in orders.items()}
-    expected = expected_derivatives_together(AUTOENCODER, by_name, workers=workers, progress=progress)
+    expected = expected_derivatives_together(AUTOENCODER, by_name, workers=workers, force=force, progress=progress)
     return {loss: from_expected(loss, expected[loss]) for loss in orders}
 
 

@@ -8,9 +8,10 @@ allow it, and the engine falls back on letters.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from math import lcm
 
 import numpy as np
@@ -62,6 +63,11 @@ class PackedCombination:
     parts: dict[Exponents, tuple[Codes, Integers]]
     constant: dict[Exponents, Fraction]
 
+    @property
+    def words(self) -> int:
+        """How many words, over all monomials."""
+        return sum(len(codes) for codes, _ in self.parts.values())
+
 
 def composite_plan(model: MatrixModel, losses: Collection[str] | None = None) -> CompositePlan | None:
     """The plan for some of the losses, all by default, and the train loss that drives them.
@@ -97,13 +103,18 @@ def packed_derivatives(plan: CompositePlan, loss: str, *, order: int) -> tuple[P
     With the letter C = WᵀW of a trained W, ⟨∇Tr(C A), ∇Tr(C B)⟩ = Tr(A (C B + C Bᵀ + B C + Bᵀ C)).
     """
     check_order(order)
+    return tuple(islice(successive_packed(plan, loss), order + 1))
+
+
+def successive_packed(plan: CompositePlan, loss: str) -> Iterator[PackedCombination]:
+    """D⁰F, D¹F, … without end, each computed when it is asked for."""
     openings = _openings(plan)
     scale = Fraction(1, lcm(*(weight.denominator for rows in openings.values() for *_, weight in rows)))
-    result = [_pack_loss(plan, loss)]
-    for _ in range(order):
-        previous = result[-1]
+    current = _pack_loss(plan, loss)
+    while True:
+        yield current
         following: dict[Exponents, list[tuple[Codes, Integers]]] = {}
-        for exponents, (codes, coefficients) in previous.parts.items():
+        for exponents, (codes, coefficients) in current.parts.items():
             for digit, rows in openings.items():
                 cut, rest = plan.packed.cut(codes, digit)
                 for shift, tail, weight in rows:
@@ -111,8 +122,7 @@ def packed_derivatives(plan: CompositePlan, loss: str, *, order: int) -> tuple[P
                     words = plan.packed.canonical(plan.packed.append(rest, tail))
                     following.setdefault(key, []).append((words, multiply(coefficients, int(weight / scale))[cut]))
         parts = {key: _gather(pieces) for key, pieces in following.items()}
-        result.append(PackedCombination(previous.scale * scale, parts, {}))
-    return tuple(result)
+        current = PackedCombination(current.scale * scale, parts, {})
 
 
 def _gram_letters(word: Word, outer: Space, model: MatrixModel) -> list[int] | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from theory.checks import whole
 from theory.engine.merge import merge
 from theory.engine.model import Combination, MatrixModel
@@ -17,11 +20,16 @@ def derivatives(model: MatrixModel, loss: str, *, order: int) -> tuple[Combinati
     [3, 3, 8]
     """
     check_order(order)
+    return tuple(islice(successive(model, loss), order + 1))
+
+
+def successive(model: MatrixModel, loss: str) -> Iterator[Combination]:
+    """D⁰F, D¹F, … without end, each computed when it is asked for."""
     driver = model.loss(model.train_loss)
-    result = [model.loss(loss)]
-    for _ in range(order):
-        result.append(merge(result[-1], driver, model=model))
-    return tuple(result)
+    current = model.loss(loss)
+    while True:
+        yield current
+        current = merge(current, driver, model=model)
 
 
 def check_order(order: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.engine.composite import CompositePlan, PackedCombination
+from theory.engine.cost import Progress
 from theory.engine.laurent import Exponents, Laurent
 from theory.engine.packed import Codes
 from theory.engine.sweep import Level, eliminate, from_integers, normalise, to_integers
 
-Progress = Callable[[int, int], None]
 Powers = tuple[int, ...]
 
 _FEW_WORDS = 2000

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from operator import add
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory.errors import InputError
+from theory.errors import InputError, ReachError
 
 if TYPE_CHECKING:
     import sympy
 
 Exponents = tuple[int, ...]
-Number = TypeVar("Number", Fraction, float)
+_TINY = 1e-290
 
 _GREEK = ("alpha", "beta", "gamma", "kappa", "lambda", "sigma", "tau")
 _NAME = re.compile(r"([A-Za-z]+)(\d*)(?:_(.+))?")
@@ -161,10 +161,18 @@ class Laurent:
         return result
 
     def evaluate(self, values: Mapping[str, Fraction | int | float]) -> Fraction | float:
-        """The value at a point: a ``Fraction`` when every value is exact, else a float.
+        """The value at a point: a ``Fraction`` when every value is exact, else the float nearest to it.
+
+        Floats are taken for the binary fractions they are, and the sum is exact until its last rounding: neither large
+        powers nor cancellation lose digits.
 
         >>> Laurent.variable("p", ("p",)).evaluate({"p": Fraction(1, 3)})
         Fraction(1, 3)
+        >>> p = Laurent.variable("p", ("p",))
+        >>> (p**9 - p**9 + p).evaluate({"p": 1e60})
+        1e+60
+
+        Raises ``InputError`` for values that are missing or not finite, and ``ReachError`` for a value beyond floats.
         """
         missing = [name for name in self.variables if name not in values]
         if missing:
@@ -172,11 +180,32 @@ class Laurent:
                 "values", given=sorted(values), expected=f"also {', '.join(missing)}", remedy="give every variable"
             )
         point = [values[name] for name in self.variables]
-        if any(isinstance(value, float) for value in point):
-            floats = [float(value) for value in point]
-            return math.fsum(float(c) * _power(floats, e, self.variables) for e, c in self.terms.items())
-        exact = [Fraction(value) for value in point]
-        return sum((c * _power(exact, e, self.variables) for e, c in self.terms.items()), Fraction(0))
+        for name, value in zip(self.variables, point, strict=True):
+            if isinstance(value, float) and not math.isfinite(value):
+                raise InputError(f"value of {name}", given=value, expected="a finite number", remedy="give another")
+        exact = self._exact([Fraction(value) for value in point])
+        return nearest_float("value of a polynomial", exact) if any(isinstance(x, float) for x in point) else exact
+
+    def _exact(self, point: list[Fraction]) -> Fraction:
+        """The sum over one common denominator: powers of each value are computed once, and no fraction is reduced."""
+        if not self.terms:
+            return Fraction(0)
+        tops: list[dict[int, int]] = []
+        below = math.lcm(*(c.denominator for c in self.terms.values()))
+        denominator = below
+        for i, (name, value) in enumerate(zip(self.variables, point, strict=True)):
+            powers = {exponents[i] for exponents in self.terms}
+            least, most = min(0, *powers), max(0, *powers)
+            if least < 0 and value == 0:
+                raise InputError(f"value of {name}", given=0, expected="a non-zero number", remedy="it is divided by")
+            a, b = value.numerator, value.denominator
+            tops.append({k: a ** (k - least) * b ** (most - k) for k in powers})
+            denominator *= a**-least * b**most
+        total = sum(
+            c.numerator * (below // c.denominator) * math.prod(top[k] for top, k in zip(tops, exponents, strict=True))
+            for exponents, c in self.terms.items()
+        )
+        return Fraction(total, denominator)
 
     def degree(self, weights: Mapping[str, Fraction | int]) -> Fraction:
         """The largest weighted degree among the terms; ``InputError`` for the zero polynomial."""
@@ -214,19 +243,36 @@ class Laurent:
     def compile(self) -> Callable[..., Any]:
         """A numeric function of the variables, in order; NumPy arrays broadcast.
 
+        Where powers leave the range of floats on the way, the value is computed exactly (see ``evaluate``, also for the
+        errors).
+
         >>> f = Laurent.monomial({"p": 2, "n": -1}, ("p", "n"), 3).compile()
         >>> float(f(2.0, 4.0))
         3.0
         """
         powers = np.array(list(self.terms), dtype=np.int64).reshape(len(self.terms), len(self.variables))
-        coefficients = np.array([float(c) for c in self.terms.values()])
+        try:
+            coefficients = np.array([float(c) for c in self.terms.values()])
+        except OverflowError:
+            coefficients = np.full(len(self.terms), np.inf)
 
         def value(*point: Any) -> Any:
             arrays = [np.asarray(x, dtype=float)[..., None] for x in point]
             product = coefficients
-            for i, array in enumerate(arrays):
-                product = product * array ** powers[:, i]
-            return product.sum(axis=-1)
+            risky = np.zeros((), dtype=bool)
+            with np.errstate(all="ignore"):
+                for i, array in enumerate(arrays):
+                    product = product * array ** powers[:, i]
+                    risky = risky | ((np.abs(product) < _TINY) & (array != 0)).any(axis=-1)
+                total = np.asarray(product.sum(axis=-1))
+            again = np.broadcast_to(risky | ~np.isfinite(total), total.shape)
+            if not again.any():
+                return total[()]
+            places = np.broadcast_arrays(*(array[..., 0] for array in arrays), total)[:-1]
+            total = total.copy()
+            for index in zip(*np.nonzero(again), strict=True) if total.ndim else [()]:
+                total[index] = self.evaluate({v: float(x[index]) for v, x in zip(self.variables, places, strict=True)})
+            return total[()]
 
         return value
 
@@ -315,14 +361,20 @@ def latex_symbol(name: str) -> tuple[str, int]:
     return (f"{letter}_{{{below}}}" if below else letter), 2 if squared else 1
 
 
-def _power(point: list[Number], exponents: Exponents, names: tuple[str, ...]) -> Number:
-    result: Number = cast("Number", 1)
-    for value, exponent, name in zip(point, exponents, names, strict=True):
-        if exponent < 0 and value == 0:
-            raise InputError(f"value of {name}", given=0, expected="a non-zero number", remedy="it is divided by")
-        if exponent:
-            result = result * value**exponent
-    return result
+def nearest_float(what: str, exact: Fraction) -> float:
+    """The nearest float; ``ReachError`` where there is none but infinity.
+
+    >>> nearest_float("value", Fraction(1, 3))
+    0.3333333333333333
+    """
+    try:
+        return float(exact)
+    except OverflowError:
+        size = exact.numerator.bit_length() - exact.denominator.bit_length()
+        raise ReachError(
+            what, given=f"about 10^{round(size * math.log10(2))}", reach="1.8e308, the largest float",
+            remedy="give every value exactly, as a whole number or Fraction",
+        ) from None  # fmt: skip
 
 
 def _latex_number(value: Fraction) -> str:

@@ -7,13 +7,15 @@ words, each computed once, and states with several traces do not occur.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import islice
 
 from flint import Ordering, fmpq_mpoly, fmpq_mpoly_ctx, fmpz_poly
 
-from theory.engine.composite import CompositePlan, PackedCombination, composite_plan, packed_derivatives
-from theory.engine.derivatives import derivatives
+from theory.engine.composite import CompositePlan, composite_plan, successive_packed
+from theory.engine.cost import Progress, Watch
+from theory.engine.derivatives import check_order, successive
 from theory.engine.laurent import Exponents, Laurent
 from theory.engine.model import Combination, MatrixModel, Space
 from theory.engine.ring import Word, canonical
@@ -38,42 +40,59 @@ def expectation(combination: Combination, *, model: MatrixModel) -> Laurent:
 
 
 def planar_derivatives(
-    model: MatrixModel, loss: str, *, order: int, progress: Callable[[int, int], None] | None = None
+    model: MatrixModel, loss: str, *, order: int, force: bool = False, progress: Progress | None = None
 ) -> tuple[Laurent, ...]:
-    """The planar parts of E D⁰F … E D^order F: see ``theory.engine.series.expected_derivatives``.
+    """The planar parts of E D⁰F … E D^order F: see ``theory.engine.series.expected_derivatives``, also for the errors.
 
     >>> from theory.autoencoder.model import AUTOENCODER
     >>> print(planar_derivatives(AUTOENCODER, "population", order=0)[0])
     1/2 p n sigma2^2 + 1/2 n^2 sigma2^2 - n sigma2 + 1/2
     """
-    plan = composite_plan(model)
+    check_order(order)
+    plan = composite_plan(model, [loss])
+    watch = Watch(f"the planar series of {loss}", order, force=force, progress=progress)
     if plan is None:
-        return tuple(expectation(combination, model=model) for combination in derivatives(model, loss, order=order))
-    return _planar_gram(plan, packed_derivatives(plan, loss, order=order), progress)
+        return tuple(_planar_words(model, islice(successive(model, loss), order + 1), watch))
+    return tuple(_planar_gram(plan, loss, order, watch))
 
 
-def _planar_gram(
-    plan: CompositePlan, combinations: tuple[PackedCombination, ...], progress: Callable[[int, int], None] | None
-) -> tuple[Laurent, ...]:
-    longest = max((code.bit_length() for c in combinations for codes, _ in c.parts.values() for code in codes.tolist()))
-    values = _GramValues(plan, degree=longest // plan.packed.bits)
-    result = []
-    finished, words = 0, sum(len(codes) for c in combinations for codes, _ in c.parts.values())
-    for packed in combinations:
+def _planar_words(model: MatrixModel, combinations: Iterable[Combination], watch: Watch) -> Iterator[Laurent]:
+    values = _LetterValues(model)
+    for combination in combinations:
+        total = Laurent.constant(0, model.variables)
+        for rings, factor in combination.items():
+            value = values.one
+            for word in rings:
+                value = value * values.word(word)
+            total = total + factor * values.laurent(value)
+        watch.done(len(combination) + values.known)
+        yield total
+
+
+def _planar_gram(plan: CompositePlan, loss: str, order: int, watch: Watch) -> Iterator[Laurent]:
+    longest, step = _lengths(plan, loss)
+    values = _GramValues(plan, degree=longest + order * step)
+    for packed in islice(successive_packed(plan, loss), order + 1):
         total = Laurent(plan.model.variables, packed.constant)
         for exponents, (codes, coefficients) in packed.parts.items():
             sums: dict[tuple[int, ...], fmpz_poly] = {}
             for code, coefficient in zip(codes.tolist(), coefficients.tolist(), strict=True):
                 counts = values.counts(code)
                 sums[counts] = sums.get(counts, fmpz_poly()) + values.word(code) * coefficient
-                finished += 1
-                if progress and finished % 100 == 0:
-                    progress(finished, words)
             factor = Laurent(plan.model.variables, {exponents: packed.scale})
             for counts, value in sums.items():
                 total = total + values.laurent(value, counts) * factor
-        result.append(total)
-    return tuple(result)
+        watch.done(packed.words + values.known, held=200 * values.known)
+        yield total
+
+
+def _lengths(plan: CompositePlan, loss: str) -> tuple[int, int]:
+    """The most letters of a ring of the loss, and by how many a derivative lengthens rings at most."""
+
+    def most(name: str) -> int:
+        return max((len(word) // 2 for rings in plan.model.loss(name) for word in rings), default=0)
+
+    return most(loss), max(0, most(plan.model.train_loss) - 1) + 1
 
 
 class _LetterValues:
@@ -89,6 +108,11 @@ class _LetterValues:
         self.sizes = dict(zip(model.spaces, generators, strict=False))
         self.variances = generators[len(model.spaces) :]
         self._known: dict[Word, fmpq_mpoly] = {}
+
+    @property
+    def known(self) -> int:
+        """How many words have been valued."""
+        return len(self._known)
 
     def laurent(self, value: fmpq_mpoly) -> Laurent:
         images = [*(model_size for model_size in map(self.model.size, self.model.spaces)), *self.model.variances]
@@ -136,6 +160,11 @@ class _GramValues:
         self._base = degree + 1
         self._sizes = [fmpz_poly([0] * self._base**i + [1]) for i in range(len(plan.letters))]
         self._known: dict[int, fmpz_poly] = {1: fmpz_poly([1])}
+
+    @property
+    def known(self) -> int:
+        """How many words have been valued."""
+        return len(self._known)
 
     def counts(self, code: int) -> tuple[int, ...]:
         """How often each letter occurs."""

@@ -7,7 +7,10 @@ of leading exponents of E D^sF. In the models of ``theory.models`` the powers of
 
 from __future__ import annotations
 
-from theory.engine.derivatives import derivatives
+from itertools import islice
+
+from theory.engine.cost import Progress, Watch
+from theory.engine.derivatives import check_order, successive
 from theory.engine.laurent import Exponents
 from theory.engine.model import MatrixModel
 from theory.engine.ring import Word, canonical
@@ -15,8 +18,12 @@ from theory.engine.ring import Word, canonical
 Support = frozenset[Exponents]
 
 
-def planar_supports(model: MatrixModel, loss: str, *, order: int) -> tuple[Support, ...]:
+def planar_supports(
+    model: MatrixModel, loss: str, *, order: int, force: bool = False, progress: Progress | None = None
+) -> tuple[Support, ...]:
     """For s = 0 … ``order`` the exponents planar pairings give to E D^sF, for losses that are sums of single traces.
+
+    ``BudgetError`` where it would take more than ten minutes or 8 GiB, unless ``force`` is given.
 
     >>> from theory.autoencoder.model import AUTOENCODER
     >>> sorted(planar_supports(AUTOENCODER, "population", order=0)[0])
@@ -24,7 +31,9 @@ def planar_supports(model: MatrixModel, loss: str, *, order: int) -> tuple[Suppo
     """
     memory: dict[Word, Support] = {(): frozenset({(0,) * len(model.variables)})}
     result = []
-    for combination in derivatives(model, loss, order=order):
+    check_order(order)
+    watch = Watch(f"the planar monomials of {loss}", order, force=force, progress=progress)
+    for combination in islice(successive(model, loss), order + 1):
         found: set[Exponents] = set()
         for rings, factor in combination.items():
             support = memory[()]
@@ -32,6 +41,7 @@ def planar_supports(model: MatrixModel, loss: str, *, order: int) -> tuple[Suppo
                 support = _sums(support, _planar(ring, model, memory))
             found |= _sums(support, frozenset(factor.terms))
         result.append(frozenset(found))
+        watch.done(len(combination) + len(memory))
     return tuple(result)
 
 

@@ -10,6 +10,7 @@ a word cost no more than the number of distinct products of rings they pass thro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from theory.engine.laurent import Exponents, Laurent
@@ -20,7 +21,15 @@ _Coefficients = dict[Exponents, Fraction]
 _Level = dict[Product, _Coefficients]
 
 
-def expectation(combination: Combination, *, model: MatrixModel) -> Laurent:
+@dataclass(eq=False)
+class Meter:
+    """What an expectation took: contractions, each times its number of monomials, and the most monomials held."""
+
+    work: int = 0
+    held: int = 0
+
+
+def expectation(combination: Combination, *, model: MatrixModel, meter: Meter | None = None) -> Laurent:
     """E of a combination of products of rings, over all Gaussian matrices of the model at time zero.
 
     >>> from theory.autoencoder.model import AUTOENCODER
@@ -30,7 +39,7 @@ def expectation(combination: Combination, *, model: MatrixModel) -> Laurent:
     """
     level: _Level = {rings: dict(factor.terms) for rings, factor in combination.items()}
     for matrix in _elimination_order(combination):
-        level = _eliminate(level, matrix, model)
+        level = _eliminate(level, matrix, model, meter or Meter())
     terms = level.get((), {})
     return Laurent(model.variables, terms)
 
@@ -69,7 +78,7 @@ def _close(others: Product, words: list[tuple[Word, int]], model: MatrixModel) -
     return tuple(sorted((*others, *rings))), closed
 
 
-def _eliminate(level: _Level, matrix: int, model: MatrixModel) -> _Level:
+def _eliminate(level: _Level, matrix: int, model: MatrixModel, meter: Meter) -> _Level:
     ((variance, scale),) = model.variances[matrix].terms.items()
     levels: dict[int, _Level] = {}
     for rings, coefficients in level.items():
@@ -77,6 +86,7 @@ def _eliminate(level: _Level, matrix: int, model: MatrixModel) -> _Level:
     while levels:
         count = max(levels)
         current = levels.pop(count)
+        meter.held = max(meter.held, sum(map(len, current.values())))
         if count == 0:
             return current
         for rings, coefficients in current.items():
@@ -84,6 +94,7 @@ def _eliminate(level: _Level, matrix: int, model: MatrixModel) -> _Level:
                 shift = list(variance)
                 for space in closed:
                     shift[model.variables.index(space)] += 1
+                meter.work += 1 + len(coefficients)
                 _add(levels.setdefault(count - 2, {}), result, coefficients, tuple(shift), scale)
     return {}
 

@@ -9,9 +9,10 @@ from fractions import Fraction
 from math import factorial
 from typing import Any
 
+from theory.engine.cost import Progress
 from theory.engine.laurent import Laurent
 from theory.engine.model import MatrixModel
-from theory.engine.series import Progress, expected_derivatives
+from theory.engine.series import expected_derivatives
 from theory.errors import BudgetError
 from theory.models.model import Model
 
@@ -109,11 +110,10 @@ def model_series(
     minutes on one core, unless ``force`` is given.
     """
     model.check_loss(loss)
-    if not force:
+    if not force and not isinstance(model.plan, MatrixModel):  # rings are watched while they are computed
         check_cost(model, loss, order=order)
-    return ModelSeries(
-        model.name, loss, expected_derivatives(model.plan, loss, order=order, workers=workers, progress=progress)
-    )
+    found = expected_derivatives(model.plan, loss, order=order, workers=workers, force=force, progress=progress)
+    return ModelSeries(model.name, loss, found)
 
 
 def check_cost(model: Model, loss: str, *, order: int) -> None:

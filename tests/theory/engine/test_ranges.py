@@ -76,7 +76,7 @@ def models(draw: st.DrawFn) -> MatrixModel:
     return MatrixModel("drawn", (P, N, M), letters, (train,), train_loss="train", parameters=("decay",))
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(models())
 def test_fast_path_recursion_and_enumeration_agree(model: MatrixModel) -> None:
     assert composite_plan(model) is not None
