@@ -11,28 +11,25 @@ _LONGEST_QUOTE = 60
 class RingprismError(Exception):
     """Base of everything this project raises on purpose; the command line turns it into one line and exit code 2.
 
-    Messages speak Python: an argument is written ``name=value``, or ``name=`` where its value does not matter. Whoever
-    speaks to users of another interface says so in its own words: see ``spoken``. An error comes whole out of a worker
-    process.
+    Remedies speak Python: an argument is written ``name=value``, or ``name=`` where its value does not matter. Whoever
+    speaks to users of another interface puts this into its own words: see ``spoken``. An error comes whole out of a
+    worker process.
     """
 
-    given = ""
-    """The part of the message that quotes what was given: nobody's words but the user's."""
+    remedy = ""
+    """The end of the message: what to do."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _again, (type(self), str(self), self.given)
+        return _again, (type(self), str(self), self.remedy)
 
     def spoken(self, words: Callable[[str], str]) -> str:
-        """The message with our own words put through ``words``, and what the user gave left as it is.
+        """The message with the remedy put through ``words``.
 
         >>> error = InputError("d", given="d=x", expected="a number", remedy="use d=5")
         >>> error.spoken(lambda text: text.replace("=", " "))
         "d: got 'd=x', expected a number; use d 5"
         """
-        if not self.given:
-            return words(str(self))
-        before, _, after = str(self).partition(f": got {self.given}, ")
-        return f"{words(before)}: got {self.given}, {words(after)}"
+        return str(self).removesuffix(self.remedy) + words(self.remedy)
 
 
 class InputError(RingprismError, ValueError):
@@ -48,14 +45,15 @@ class InputError(RingprismError, ValueError):
     """
 
     def __init__(self, what: str, *, given: object, expected: str, remedy: str) -> None:
-        self.given = quoted(given)
-        super().__init__(f"{what}: got {self.given}, expected {expected}; {remedy}")
+        self.remedy = remedy
+        super().__init__(f"{what}: got {quoted(given)}, expected {expected}; {remedy}")
 
 
 class BudgetError(RingprismError):
     """A request that would not fit in memory or would take hours; the message gives the estimate and the way on."""
 
     def __init__(self, what: str, *, estimate: str, limit: str, remedy: str) -> None:
+        self.remedy = remedy
         super().__init__(f"{what}: would need {estimate}, the limit is {limit}; {remedy}")
 
 
@@ -63,13 +61,13 @@ class ReachError(RingprismError):
     """A resummation or truncation asked for an answer beyond the point up to which it can vouch for one."""
 
     def __init__(self, what: str, *, given: object, reach: str, remedy: str) -> None:
-        self.given = quoted(given)
-        super().__init__(f"{what}: got {self.given}, good up to {reach}; {remedy}")
+        self.remedy = remedy
+        super().__init__(f"{what}: got {quoted(given)}, good up to {reach}; {remedy}")
 
 
-def _again(kind: type[RingprismError], message: str, given: str) -> RingprismError:
+def _again(kind: type[RingprismError], message: str, remedy: str) -> RingprismError:
     error = kind.__new__(kind)
-    error.given = given
+    error.remedy = remedy
     Exception.__init__(error, message)
     return error
 

@@ -85,7 +85,6 @@ class Simulation:
             "train": self.train.to_json(),
             "population": self.population.to_json(),
             "replicas": self.replicas,
-            "reused": self.reused,
             "train_change": self.train_change.to_json(),
             "population_change": self.population_change.to_json(),
             "sizes": self.sizes.to_json(),

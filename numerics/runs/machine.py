@@ -47,7 +47,10 @@ class Machine:
         whole("workers", self.workers, least=1, most=MOST_WORKERS, remedy="use for example workers=4")
         if self.dask is not None and self.workers != 1:
             raise InputError(
-                "workers", given=self.workers, expected="no workers= beside dask=", remedy="give one of the two"
+                "workers",
+                given=self.workers,
+                expected="workers or a cluster, not both",
+                remedy="give one of the two, workers= or dask=",
             )
 
     def part(self, before: int, total: int) -> Machine:

@@ -29,6 +29,7 @@ def ode(
     law: options.Law = "gaussian",
     delta: options.Delta = None,
     start: options.Start = None,
+    settings: options.Settings = None,
     link: options.Link = None,
     loss: options.Loss = None,
     students: options.Students = None,
@@ -61,6 +62,7 @@ def ode(
     declared = options.read_task(
         task,
         delta=delta,
+        settings=settings,
         link=link,
         loss=loss,
         students=students,

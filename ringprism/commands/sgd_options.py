@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,45 +38,80 @@ Start = Annotated[
         "s_1_1=1 truth 1 (then M_1_1 left out is p_1_1·s_1_1). What is left out keeps the task's own start.",
     ),
 ]
-Link = Annotated[
-    str | None, typer.Option("--link", help="single-index: the link f, for example x**3-3*x. Default: x**2 - 1.")
-]
-Loss = Annotated[str | None, typer.Option("--loss", help="single-index: squared (default) or correlation.")]
-Students = Annotated[int | None, typer.Option("--students", "--K", help="Hidden units K. Default: committee 2, xor 4.")]
-Teachers = Annotated[int | None, typer.Option("--teachers", "--r", help="committee: teacher units r. Default: 2.")]
-Activation = Annotated[
-    str | None,
+Settings = Annotated[
+    list[str] | None,
     typer.Option(
-        "--activation",
-        help="committee, xor: erf, tanh, sigmoid, softplus, relu, or in x. Default: committee erf, xor softplus.",
+        "--set",
+        metavar="OPTION=VALUE",
+        help="An option of the task; may be repeated, as in --set students=3 --set activation=relu. "
+        "single-index: link (x**2 - 1; any formula in x), loss (squared; or correlation), label-noise, ridge (0). "
+        "committee: students, teachers (2), activation (erf; tanh, sigmoid, softplus, relu, or a formula in x), "
+        "train-second (false), label-noise, ridge (0). "
+        "logistic: classes (2), separation (1), noise (1), ridge (0.1). "
+        "xor: students (4), activation (softplus), separation (2), noise (0.5), train-second (true), ridge (0.01).",
     ),
 ]
-TrainSecond = Annotated[
-    bool | None,
-    typer.Option(
-        "--train-second/--freeze-second",
-        help="Whether the second layer moves. Default: committee frozen, xor trained.",
-    ),
-]
-Classes = Annotated[int | None, typer.Option("--classes", help="logistic: number of classes. Default: 2.")]
-Separation = Annotated[
-    float | None, typer.Option("--separation", help="Length of the means. Default: logistic 1, xor 2.")
-]
-Noise = Annotated[float | None, typer.Option("--noise", help="Input noise variance τ². Default: logistic 1, xor 0.5.")]
-LabelNoise = Annotated[
-    float | None, typer.Option("--label-noise", help="single-index, committee: label noise variance. Default: 0.")
-]
-Ridge = Annotated[
-    float | None,
-    typer.Option("--ridge", help="Ridge penalty β. Default: single-index, committee 0; logistic 0.1; xor 0.01."),
-]
+
+# The options of the tasks as flags of their own, from before ``--set``.
+Link = Annotated[str | None, typer.Option("--link", hidden=True)]
+Loss = Annotated[str | None, typer.Option("--loss", hidden=True)]
+Students = Annotated[int | None, typer.Option("--students", "--K", hidden=True)]
+Teachers = Annotated[int | None, typer.Option("--teachers", "--r", hidden=True)]
+Activation = Annotated[str | None, typer.Option("--activation", hidden=True)]
+TrainSecond = Annotated[bool | None, typer.Option("--train-second/--freeze-second", hidden=True)]
+Classes = Annotated[int | None, typer.Option("--classes", hidden=True)]
+Separation = Annotated[float | None, typer.Option("--separation", hidden=True)]
+Noise = Annotated[float | None, typer.Option("--noise", hidden=True)]
+LabelNoise = Annotated[float | None, typer.Option("--label-noise", hidden=True)]
+Ridge = Annotated[float | None, typer.Option("--ridge", hidden=True)]
+
+_WHOLE = ("students", "teachers", "classes")
+_NUMBERS = ("separation", "noise", "label_noise", "ridge")
 
 
-def read_task(name: str, *, delta: float | None, **options: object) -> Task:
+def read_settings(settings: Sequence[str]) -> dict[str, object]:
+    """Read ``students=3``, ``train-second=true``.
+
+    >>> read_settings(["students=3", "train-second=true", "link=x**2 - 1"])
+    {'students': 3, 'train_second': True, 'link': 'x**2 - 1'}
+    """
+    found: dict[str, object] = {}
+    for item in settings:
+        name, equals, text = (part.strip() for part in item.partition("="))
+        name = name.replace("-", "_")
+        if not equals or not name or not text or name in found:
+            raise InputError(
+                "--set", given=item, expected="OPTION=VALUE, each option once", remedy="use --set students=3"
+            )
+        found[name] = _value(name, text, item)
+    return found
+
+
+def _value(name: str, text: str, item: str) -> object:
+    try:
+        if name in _WHOLE:
+            return int(text)
+        if name in _NUMBERS:
+            return float(text)
+    except ValueError as error:
+        kind = "a whole number" if name in _WHOLE else "a number"
+        raise InputError("--set", given=item, expected=f"{kind} for {name}", remedy=f"use --set {name}=1") from error
+    if name == "train_second":
+        if text.lower() not in ("true", "false", "yes", "no"):
+            raise InputError("--set", given=item, expected="true or false", remedy="use --set train-second=true")
+        return text.lower() in ("true", "yes")
+    return text
+
+
+def read_task(name: str, *, delta: float | None, settings: Sequence[str] | None = None, **options: object) -> Task:
     """The task that the options describe; ``None`` keeps the task's default."""
     from theory.sgd.tasks import build_task
 
-    return build_task(name, step=delta, **options)
+    given = read_settings(settings or ())
+    twice = next((name for name in given if options.get(name) is not None), None)
+    if twice is not None:
+        raise InputError("--set", given=twice, expected="each option once", remedy=f"drop --{twice.replace('_', '-')}")
+    return build_task(name, step=delta, **{**options, **given})
 
 
 def read_start(text: str | None) -> dict[str, float]:

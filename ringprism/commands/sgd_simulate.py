@@ -57,6 +57,7 @@ def simulate_command(
     reuse: ReuseOption = False,
     format: PlainFormatOption = PlainFormat.text,
     figure: Figure = None,
+    settings: option.Settings = None,
     link: option.Link = None,
     loss: option.Loss = None,
     students: option.Students = None,
@@ -78,6 +79,7 @@ def simulate_command(
     problem = option.read_task(
         task,
         delta=delta,
+        settings=settings,
         link=link,
         loss=loss,
         students=students,
@@ -140,6 +142,7 @@ def universality_command(
     reuse: ReuseOption = False,
     format: PlainFormatOption = PlainFormat.text,
     figure: Figure = None,
+    settings: option.Settings = None,
     link: option.Link = None,
     loss: option.Loss = None,
     students: option.Students = None,
@@ -160,6 +163,7 @@ def universality_command(
     problem = option.read_task(
         task,
         delta=delta,
+        settings=settings,
         link=link,
         loss=loss,
         students=students,
