@@ -112,7 +112,7 @@ def follow(
 
 def refuse_beyond(formulation: Formulation, *, replicas: int, workers: int, force: bool) -> None:
     """Raise ``BudgetError`` where the run would not fit in memory, or (unless ``force``) would take most of a day."""
-    memory = _memory_of_machine() / 2
+    memory = memory_of_machine() / 2
     needed = formulation.bytes * workers
     if needed > memory:
         raise BudgetError(
@@ -167,5 +167,6 @@ def _state(r: int, q: int) -> float:
     return float(q * q if moves_gram((r, q)) else r * q)
 
 
-def _memory_of_machine() -> float:
+def memory_of_machine() -> float:
+    """Bytes of memory that this machine has."""
     return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")

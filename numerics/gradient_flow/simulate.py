@@ -154,7 +154,7 @@ def simulate(
         raise InputError("tolerance", given=tolerance, expected="a number from 1e-12 to 1e-2", remedy="use 1e-4")
     parameters: dict[str, Json] = {**sizes.to_json(), "times": list(grid), "eta": eta, "tolerance": tolerance}
     if method == "descent":
-        parameters["step"] = _checked_step(step, grid)
+        parameters["step"] = checked_step(step, grid)
     elif step is not None:
         raise InputError("step", given=step, expected="no step with the flow", remedy="add --method descent")
     if not 0 < float(sizes.sigma2) * eta * max(grid[-1], 1.0) < math.inf:
@@ -221,7 +221,8 @@ def _sizes(parameters: Mapping[str, Any]) -> Sizes:
     return Sizes(parameters["p"], parameters["n"], parameters["m"], parameters["sigma2"])
 
 
-def _checked_step(step: float | None, grid: Sequence[float]) -> float:
+def checked_step(step: float | None, grid: Sequence[float]) -> float:
+    """The step of gradient descent, of which all times are multiples."""
     if step is None:
         raise InputError(
             "step", given=None, expected="the step of gradient descent", remedy="add for example --step 0.1"

@@ -161,7 +161,7 @@ class Model:
     def expanded(self) -> dict[str, Terms]:
         """Each loss as a sum of closed products of entries, the tensors with ``average`` integrated out."""
         scalars = (*self.sizes, *self.parameters)
-        tensors = (*self.tensors, *self._implied)
+        tensors = (*self.tensors, *self.implied)
         known = {tensor.name: tensor for tensor in tensors}
         return {
             name: average(expand(text, tensors, scalars, what=f"loss {name}"), known, what=f"loss {name}")
@@ -171,7 +171,7 @@ class Model:
     @cached_property
     def plan(self) -> MatrixModel | DiagramModel:
         """What the engine works on: rings where every index occurs twice in real random matrices, else diagrams."""
-        parts = (self.name, self.sizes, (*self.tensors, *self._implied), self.expanded, self.descend, self.parameters)
+        parts = (self.name, self.sizes, (*self.tensors, *self.implied), self.expanded, self.descend, self.parameters)
         return ring_plan(*parts) or diagram_plan(*parts)
 
     @property
@@ -198,7 +198,7 @@ class Model:
 
     def tensor(self, name: str) -> Tensor:
         """A tensor by its name."""
-        return next(tensor for tensor in (*self.tensors, *self._implied) if tensor.name == name)
+        return next(tensor for tensor in (*self.tensors, *self.implied) if tensor.name == name)
 
     def check_loss(self, name: str) -> None:
         """Raise ``InputError`` unless a loss has this name."""
@@ -220,7 +220,7 @@ class Model:
         return tuple(dict.fromkeys([*self.sizes, *names, *self.parameters]))
 
     @cached_property
-    def _implied(self) -> tuple[Tensor, ...]:
+    def implied(self) -> tuple[Tensor, ...]:
         """Covariances that are named only: fixed symmetric matrices."""
         declared = {tensor.name for tensor in self.tensors}
         implied = {
