@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numerics.claims.run import run_claims as claims
-    from numerics.gradient_flow.simulate import simulate
+    from numerics.gradient_flow.any_model import simulate
     from numerics.gradient_flow.validate import validate
     from numerics.runs.machine import Machine
     from regimes.classify import classify
@@ -53,7 +53,7 @@ _HOMES = {
     "derive": "regimes.derive:derive",
     "limit": "regimes.limit:limit",
     "rank_faces": "regimes.ranking:rank_faces",
-    "simulate": "numerics.gradient_flow.simulate:simulate",
+    "simulate": "numerics.gradient_flow.any_model:simulate",
     "solve": "regimes.solve:solve",
     "validate": "numerics.gradient_flow.validate:validate",
 }

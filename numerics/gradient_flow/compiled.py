@@ -160,7 +160,7 @@ def _compiled(program: Program, terms: Terms, values: Values) -> Weighted:
 
 
 def _output(program: Program, term: Term, factors: list[tuple[str, Labels]], sizes: dict[int, int]) -> Labels:
-    """The labels of the open legs, each once: legs that share an index, or that no factor has, get a constant factor."""
+    """The labels of the open legs, each once: legs with one index, or with one no factor has, get a constant factor."""
     have = {label for _, labels in factors for label in labels}
     output: list[int] = []
     for label in term.legs:
@@ -199,4 +199,3 @@ def constant_operands(program: Program) -> Arrays:
 
 def _conjugate(name: str) -> str:
     return f"{name}*"
-

@@ -14,6 +14,7 @@ from scipy.integrate import DOP853
 from numerics.gradient_flow.compiled import (
     Arrays,
     CompiledModel,
+    Weighted,
     constant_operands,
     evaluate,
     number,
@@ -43,7 +44,9 @@ def draw_tensors(compiled: CompiledModel, generator: np.random.Generator) -> Arr
     for tensor in (*compiled.model.tensors, *compiled.model.implied):
         if not tensor.average:
             shape = compiled.shapes[tensor.name]
-            found[tensor.name] = _fixed(tensor, shape) if tensor.fixed else _gaussian(compiled, tensor, shape, generator)
+            found[tensor.name] = (
+                _fixed(tensor, shape) if tensor.fixed else _gaussian(compiled, tensor, shape, generator)
+            )
     return found
 
 
@@ -58,9 +61,7 @@ def _fixed(tensor: Tensor, shape: tuple[int, ...]) -> Array:
     return np.eye(shape[0])
 
 
-def _gaussian(
-    compiled: CompiledModel, tensor: Tensor, shape: tuple[int, ...], generator: np.random.Generator
-) -> Array:
+def _gaussian(compiled: CompiledModel, tensor: Tensor, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
     sigma = math.sqrt(number(tensor.variance, compiled.values))
     if tensor.kind == "real":
         return sigma * generator.standard_normal(shape)
@@ -98,11 +99,11 @@ class ModelFlow:
         self._together = [node for _, group in self._spread for node in group]
 
     @cached_property
-    def _gradients(self) -> list[object]:
+    def _gradients(self) -> list[Weighted]:
         return list(self.compiled.gradients.values())
 
     @cached_property
-    def _losses(self) -> list[object]:
+    def _losses(self) -> list[Weighted]:
         return list(self.compiled.losses.values())
 
     @property
@@ -158,7 +159,7 @@ class ModelFlow:
         return result
 
     def scales(self, tolerance: float) -> Array:
-        """Absolute errors allowed: of each tensor relative to its size at the start, or to 1 over its longest leg's root."""
+        """Absolute errors allowed: relative to a tensor's size at the start, or to 1 over the root of its longest leg."""
         parts = []
         for tensor in self.compiled.trained:
             array = self.arrays[tensor.name]

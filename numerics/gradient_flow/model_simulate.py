@@ -72,7 +72,10 @@ class ModelSimulation:
     def to_text(self) -> str:
         """A table of the losses with their standard errors."""
         sizes = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
-        lines = [f"{self.model}, {sizes}, η = {self.eta:g}: {self.method}", f"{self.replicas} replicas, seed {self.seed}"]
+        lines = [
+            f"{self.model}, {sizes}, η = {self.eta:g}: {self.method}",
+            f"{self.replicas} replicas, seed {self.seed}",
+        ]
         lines += ["", f"{'time':>12}" + "".join(f"  {name:>14} {'± s.e.':>10}" for name in self.losses)]
         for k, t in enumerate(self.times):
             row = "".join(
@@ -102,7 +105,8 @@ def simulate_model(
 
     ``sizes`` are values of all the model's variables, a text or a mapping. Everything else is as for the autoencoder.
 
-    >>> result = simulate_model(Model.named("untied"), "p=8,n=4,m=12,sigma2_u=1/8,sigma2_v=1/8", [0, 5], replicas=4, seed=0)
+    >>> sizes = "p=8,n=4,m=12,sigma2_u=1/8,sigma2_v=1/8"
+    >>> result = simulate_model(Model.named("untied"), sizes, [0, 5], replicas=4, seed=0)
     >>> bool(result.losses["train"].mean[1] < result.losses["train"].mean[0])
     True
     """

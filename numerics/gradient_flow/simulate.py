@@ -78,12 +78,21 @@ class Simulation:
     interrupted: bool = False
     reused: int = 0
 
+    @property
+    def losses(self) -> dict[str, Estimate]:
+        """The losses by name, as for any model."""
+        return {"train": self.train, "population": self.population}
+
     def to_json(self) -> dict[str, Any]:
         """DESIGN's ``simulate`` schema, and beside it what was run."""
+        train, population = self.train.to_json(), self.population.to_json()
         return {
+            "version": 1,
+            "model": "autoencoder",
             "times": list(self.times),
-            "train": self.train.to_json(),
-            "population": self.population.to_json(),
+            "losses": {"train": train, "population": population},
+            "train": train,
+            "population": population,
             "replicas": self.replicas,
             "train_change": self.train_change.to_json(),
             "population_change": self.population_change.to_json(),

@@ -1,4 +1,4 @@
-"""``ringprism simulate``: Monte Carlo of the autoencoder's gradient flow at real sizes."""
+"""``ringprism simulate``: Monte Carlo of a model's gradient flow at real sizes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from ringprism import console
 from ringprism.options import (
     DaskOption,
+    ModelOption,
     PlainFormat,
     PlainFormatOption,
     ReuseOption,
@@ -31,9 +32,10 @@ class Method(StrEnum):
 
 
 def simulate(
-    sizes: Annotated[str, typer.Option(help="p=…,n=…,m=…,sigma2=…")],
+    sizes: Annotated[str, typer.Option(help="All sizes, variances and parameters: p=…,n=…,m=…,sigma2=….")],
     times: Annotated[str, typer.Option(help="Times, increasing, separated by commas.")],
-    replicas: Annotated[int, typer.Option(min=1, help="Independent draws of U(0) and X.")] = 16,
+    replicas: Annotated[int, typer.Option(min=1, help="Independent draws of all random tensors.")] = 16,
+    model: ModelOption = "autoencoder",
     seed: SeedOption = 0,
     eta: Annotated[float, typer.Option(help="Learning rate η.")] = 1.0,
     method: Annotated[Method, typer.Option(help="Gradient flow, or gradient descent with --step.")] = Method.flow,
@@ -47,15 +49,16 @@ def simulate(
     format: PlainFormatOption = PlainFormat.text,
 ) -> None:
     """Simulate gradient flow from random weights and data: mean losses over time with standard errors."""
-    from numerics.gradient_flow.simulate import simulate as run
-    from theory.autoencoder.sizes import Sizes
+    from numerics.gradient_flow.any_model import simulate as run
+    from numerics.gradient_flow.simulate import Simulation
     from theory.times import parse_times
 
     console.check_figure(figure)
     with console.machine("replicas", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
         result = run(
-            Sizes.parse(sizes),
+            sizes,
             parse_times(times),
+            model=model,
             replicas=replicas,
             seed=seed,
             eta=eta,
@@ -66,8 +69,9 @@ def simulate(
         )
 
     def draw() -> Figure:
+        from numerics.figures.losses import draw_losses
         from numerics.figures.validation import draw_simulation
 
-        return draw_simulation(result)
+        return draw_simulation(result) if isinstance(result, Simulation) else draw_losses(result)
 
     console.finish(result, format, figure=figure, draw=draw)

@@ -46,7 +46,7 @@ def test_store_resumes_shows_and_exports(run: Run, tmp_path: Path) -> None:
     _, whole, _ = run(*SIMULATE, "--replicas", "5", "--format", "json")
     assert run(*SIMULATE, "--replicas", "2", "--store", store)[0] == 0
     _, resumed, _ = run(*SIMULATE, "--replicas", "5", "--format", "json", "--store", store)
-    assert resumed == whole
+    assert {**json.loads(resumed), "reused": 0} == json.loads(whole)
     code, out, _ = run("store", "show", store, "--format", "json")
     assert code == 0
     (found,) = json.loads(out)["runs"]
@@ -108,3 +108,16 @@ def test_ctrl_c_leaves_a_store_to_resume(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, b"")
     assert err.endswith(b"error: interrupted; what was finished is kept\n")
+
+
+def test_any_model(run: Run) -> None:
+    code, out, err = run(
+        *("simulate", "--model", "weight-decay", "--sizes", "p=4,n=2,m=5,sigma2=1/4,decay=1/10"),
+        *("--times", "0,1", "--replicas", "3", "--seed", "1", "--format", "json"),
+    )
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert set(data["losses"]) == {"train", "data", "population"}
+    assert data["losses"]["train"]["mean"][1] < data["losses"]["train"]["mean"][0]
+    assert all(len(row["stderr"]) == 2 for row in data["losses"].values())
+    assert (data["model"], data["sizes"]["decay"], data["replicas"], data["version"]) == ("weight-decay", "1/10", 3, 1)
