@@ -159,7 +159,7 @@ class ModelFlow:
         return result
 
     def scales(self, tolerance: float) -> Array:
-        """Absolute errors allowed: relative to a tensor's size at the start, or to 1 over the root of its longest leg."""
+        """Absolute errors allowed: relative to a tensor's first size, or to 1 over the root of its longest leg."""
         parts = []
         for tensor in self.compiled.trained:
             array = self.arrays[tensor.name]

@@ -50,6 +50,7 @@ class ModelSimulation:
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
+    reused: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """One entry a loss, and beside it what was run."""
@@ -65,6 +66,7 @@ class ModelSimulation:
             "seed": self.seed,
             "method": self.method,
             "tolerance": self.tolerance,
+            "reused": self.reused,
             "failures": [{"replica": failure.replica, "reason": failure.reason} for failure in self.failures],
             "warnings": list(self.warnings),
         }
@@ -149,6 +151,7 @@ def simulate_model(
         failures=run.failures,
         warnings=run.warnings,
         interrupted=run.interrupted,
+        reused=run.reused,
     )
 
 

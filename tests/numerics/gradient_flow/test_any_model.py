@@ -69,11 +69,11 @@ def test_gradients_by_differences() -> None:
 
 SERIES = [
     ("untied", "p=3,n=2,m=2,sigma2_u=1/4,sigma2_v=1/2"),
-    ("weight-decay", "p=3,n=2,m=2,sigma2=1/5,decay=3/4"),
+    ("weight-decay", "p=3,n=3,m=6,sigma2=1/4,decay=1/4"),
     ("regression", "p=2,n=3,q=2,m=3,sigma2_u=1/3,sigma2_v=1/3,tau2=1"),
     ("wide-mup", "p=2,n=3,q=2,m=3"),
     ("cp:3", "p=2,H=2,sigma2=1/4"),
-    ("phase-retrieval", "p=2,m=3,sigma2=1/9,tau2=1/4"),
+    ("phase-retrieval", "p=6,m=40,sigma2=1/9,tau2=1/4"),
 ]
 
 
@@ -85,7 +85,7 @@ def test_the_first_derivative_is_that_of_the_exact_series(name: str, sizes: str)
     compiled = compile_model(model, values)
     generator = np.random.default_rng(11)
     step, rows = 1e-6, []
-    for _ in range(2500):
+    for _ in range(1500):
         flow = ModelFlow(compiled, draw_tensors(compiled, generator), eta=1.0)
         move = step * flow.velocity(flow.start)
         before, after = flow.losses(flow.start - move), flow.losses(flow.start + move)
@@ -94,7 +94,7 @@ def test_the_first_derivative_is_that_of_the_exact_series(name: str, sizes: str)
     mean, error = sample.mean(axis=0), sample.std(axis=0, ddof=1) / len(sample) ** 0.5
     for k, loss in enumerate(model.loss_names):
         exact = -float(model_series(model, loss, order=1).coefficients[1].evaluate(values))
-        assert error[k] <= 0.12 * abs(exact)
+        assert error[k] <= 0.15 * abs(exact)
         assert abs(mean[k] - exact) <= 4 * error[k], (loss, mean[k], exact, error[k])
 
 
