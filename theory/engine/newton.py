@@ -61,11 +61,12 @@ class LimitingPolytope:
         return tuple(_monomial(self.variables, vertex) for vertex in self.polytope.vertices)
 
 
-def leading_monomials(coefficient: Laurent, *, sizes: Collection[str]) -> frozenset[Exponents]:
+def leading_monomials(coefficient: Laurent, *, sizes: Collection[str], planar: bool = True) -> frozenset[Exponents]:
     """Monomials that lead for some growth of the sizes: none other has the same rest and all its sizes' powers or more.
 
     They are found to have all the same number of sizes less variances and parameters, that of planar pairings, so that
-    their hull is one face of the Newton polytope; ``ReachError`` where a model breaks that.
+    their hull is one face of the Newton polytope; ``ReachError`` where a model breaks that. Models of tensors do: with
+    ``planar=False`` nothing is asked of them.
 
     >>> y = Laurent(("p", "n"), {(2, 1): 1, (1, 2): 1, (1, 1): -5})
     >>> sorted(leading_monomials(y, sizes=("p", "n")))
@@ -82,7 +83,7 @@ def leading_monomials(coefficient: Laurent, *, sizes: Collection[str]) -> frozen
             if not any(_below(exponents, other) for other in group if other in leading):
                 leading.add(exponents)
     grades = {sum(e if size else -e for e, size in zip(x, is_size, strict=True)) for x in leading}
-    if len(grades) > 1:
+    if planar and len(grades) > 1:
         raise ReachError(
             "leading monomials",
             given=sorted(grades),
