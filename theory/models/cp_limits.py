@@ -139,7 +139,7 @@ def marchenko_pastur(sizes: CPSizes) -> tuple[Array, Array, float]:
 
     Gauss quadrature from the Jacobi matrix of the law of (1/p)GᵀG, G H×p: diagonal r, r+1, …, off it √r, r = H/p.
 
-    >>> nodes, weights, zeros = marchenko_pastur(CPSizes(p=4, H=2, sigma2=0.5))
+    >>> nodes, weights, zeros = marchenko_pastur(CPSizes(p=4.0, H=2.0, sigma2=0.5))
     >>> round(float(weights @ nodes), 10), round(float(weights.sum()), 6), zeros
     (4.0, 2.0, 2.0)
     """
