@@ -11,7 +11,7 @@ import numpy as np
 from regimes.atlas import ATLAS
 from regimes.faces import Face, parse_face
 from theory.autoencoder.limits.correction import ORDER, correction
-from theory.autoencoder.limits.free import algebra_curves
+from theory.autoencoder.limits.free import free_pair_curves
 from theory.autoencoder.limits.solution import Curves, FloatArray, LimitSolution, Ratios
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.checks import positive
@@ -134,11 +134,11 @@ def limit(
     _check_scaled(at, sizes, eta)
     ratios, method = Ratios.of(sizes, eta), solution.method
     if solution.kind == "free-product algebra":
-        curves, used = algebra_curves(ratios, at, target=solution.has_target, degree=degree, progress=progress)
-        method = f"{method}, up to {used}"
+        found, method = free_pair_curves(ratios, at, target=solution.has_target, degree=degree, progress=progress)
+        curves = Curves(found.train, found.population, np.maximum(found.train_error, found.population_error))
 
         def elsewhere(grid: FloatArray) -> Curves:
-            return algebra_curves(ratios, grid, target=solution.has_target, degree=used)[0]
+            return solution.curves(ratios, grid)
     elif degree is not None:
         raise InputError(
             "degree", given=degree, expected="none on this face", remedy="only free and interior have words to truncate"

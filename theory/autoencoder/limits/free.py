@@ -14,30 +14,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from theory.autoencoder.limits.exact import exact_coefficients
 from theory.autoencoder.limits.free_product import FreeProduct, Letter
-from theory.autoencoder.limits.integration import integrate_as_far
-from theory.autoencoder.limits.marchenko_pastur import MarchenkoPastur
+from theory.autoencoder.limits.matrix_mean import Estimate, matrix_estimate
 from theory.autoencoder.limits.solution import Asymptote, Curves, FloatArray, Formula, Kind, LimitSolution, Loss, Ratios
+from theory.autoencoder.limits.stepping import steps_to
 from theory.engine.laurent import Laurent
 from theory.errors import BudgetError, InputError, ReachError
 
+BoolArray = npt.NDArray[np.bool_]
 LOWEST_DEGREE = 4
 DEFAULT_DEGREE = 11
 LARGEST_DEGREE = 16
 _ACCURACY = 1e-3
 _REACH = 0.05
 _TOLERANCE = 1e-7
+_MOST_STEPS = 1000
+_QUICK_STEPS = 200
+_QUICK_DEGREE = 8
+_AIM = 8e-3
+_NEGLIGIBLE = 1e-4
+_PROBES = 24
 _FINER = 1e-2
 _BACK = 3
 """The extrapolation takes the truncations of so many degrees before the last one; the lowest is integrated twice."""
 _SECONDS_ALLOWED = 600.0
 _MOST_CONTRACTION = 0.85
-_MOST_RELAXATIONS = 300.0
-"""The latest time in units of the fastest initial rate; at p = n = m, σ²p = 1 it is ηt = 19p, far beyond the reach."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,13 @@ def estimated_bytes(degree: int) -> int:
 
 
 def truncate(
-    ratios: Ratios, times: FloatArray, *, target: bool, degree: int, tolerance: float = _TOLERANCE
+    ratios: Ratios,
+    times: FloatArray,
+    *,
+    target: bool,
+    degree: int,
+    tolerance: float = _TOLERANCE,
+    most_steps: int = _MOST_STEPS,
 ) -> Truncation:
     """Galerkin's approximation of both losses by words of total degree up to ``degree``.
 
@@ -76,7 +89,6 @@ def truncate(
     Raises ``InputError`` for a degree below 2, ``BudgetError`` above 16 or where it would take more than ten minutes.
     """
     _check_degree(degree)
-    _check_times(ratios, times, target=target)
     algebra = FreeProduct.of(
         Letter.marchenko_pastur(ratios.weights, 1.0, degree + 1),
         Letter.marchenko_pastur(ratios.data, 1.0, degree + 1),
@@ -86,17 +98,16 @@ def truncate(
     start = algebra.letter()
     norm = float(np.linalg.norm(start))
     unit = ratios.a_p * norm
-    elements = integrate_as_far(
-        lambda x: _slope(algebra, x, unit=unit, target=target),
-        start / norm,
+    elements = steps_to(
+        lambda x: _slope(algebra, x[0], unit=unit, target=target)[None, :],
+        start[None, :] / norm,
         T,
-        method="RK45",
-        rtol=tolerance,
-        atol=tolerance * 1e-2,
+        tolerance=tolerance,
+        most_steps=most_steps,
     )
     train, population = np.empty((2, T.size))
     with np.errstate(all="ignore"):
-        for i, element in enumerate(elements.T):
+        for i, (element,) in enumerate(elements):
             distance = unit * (-element if target else element)
             if target:
                 distance[1] += 1
@@ -116,20 +127,6 @@ def _check_degree(degree: int) -> None:
             estimate=f"{estimated_bytes(degree) / 2**20:.3g} MB and {estimated_seconds(degree):.2g} s",
             limit=f"degree {LARGEST_DEGREE} and {_SECONDS_ALLOWED:g} s",
             remedy="take a lower degree; the extrapolation in the degree is more accurate than the last few",
-        )
-
-
-def _check_times(ratios: Ratios, times: FloatArray, *, target: bool) -> None:
-    """Refuse times at which no degree that fits could settle, before integrating up to them."""
-    fastest = MarchenkoPastur(ratios.data).upper_edge * ratios.per_m
-    drive = ratios.a_p * MarchenkoPastur(ratios.weights).upper_edge
-    latest = _MOST_RELAXATIONS / (fastest * (max(1.0, drive) if target else drive))
-    if times[-1] > latest:
-        raise ReachError(
-            f"limit {'interior' if target else 'free'}",
-            given=float(times[-1]),
-            reach=f"at most t = {latest:.3g} with words of any degree that fits",
-            remedy="ask for earlier times",
         )
 
 
@@ -161,20 +158,22 @@ def extrapolate(
     *,
     target: bool,
     degree: int | None = None,
+    quick: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Extrapolated:
     """Both losses from truncations of growing degree, extrapolated as geometric sequences (Aitken).
 
-    Without ``degree`` the sequence ends where both losses are good to 1e−3 at every time, or at degree 11; with it,
-    there. The error estimate is the larger of the extrapolated part and the last change of the extrapolated value, and
-    what a finer integration changes, which no comparison of degrees shows.
+    Without ``degree`` the sequence ends where both losses are good to 1e−3 at every time, or at degree 11 (8 if
+    ``quick``, with few steps); with it, there. The error estimate is the larger of the extrapolated part and the last
+    change of the extrapolated value, and what a finer integration changes, which no comparison of degrees shows.
     """
-    last = DEFAULT_DEGREE if degree is None else degree
+    last = (_QUICK_DEGREE if quick else DEFAULT_DEGREE) if degree is None else degree
     _check_degree(last)
     last = max(last, LOWEST_DEGREE + 3)
     runs: list[Truncation] = []
+    most = _QUICK_STEPS if quick else _MOST_STEPS
     for k in range(LOWEST_DEGREE, last + 1):
-        runs.append(truncate(ratios, times, target=target, degree=k))
+        runs.append(truncate(ratios, times, target=target, degree=k, most_steps=most))
         if progress is not None:
             progress(len(runs), last - LOWEST_DEGREE + 1)
         if len(runs) < 4:
@@ -187,7 +186,9 @@ def extrapolate(
         if degree is None and settled:
             break
     rough = runs[-1 - _BACK]
-    fine = truncate(ratios, times, target=target, degree=rough.degree, tolerance=_TOLERANCE * _FINER)
+    fine = truncate(
+        ratios, times, target=target, degree=rough.degree, tolerance=_TOLERANCE * _FINER, most_steps=3 * most
+    )
     return Extrapolated(
         runs[-1].degree,
         train,
@@ -211,6 +212,100 @@ def _aitken(sequence: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
     return best, error
 
 
+def free_pair_curves(
+    ratios: Ratios,
+    times: FloatArray,
+    *,
+    target: bool,
+    degree: int | None = None,
+    accuracy: float = _AIM,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Extrapolated, str]:
+    """Both losses at any ratios and increasing times, each with its error, and how they were found.
+
+    Words of degree up to 8 where their extrapolation has settled; finite matrices where it has not. With ``degree``
+    words alone are used, up to that degree.
+
+    Raises ``ReachError`` where either loss is uncertain by more than 5 % of itself and a 10⁻⁴-th of its start.
+    """
+    if degree is not None:
+        found = extrapolate(ratios, times, target=target, degree=degree, progress=progress)
+        certain = _certain(found, ratios, target=target)
+        if not np.all(certain):
+            _refuse(ratios, times, certain, target=target, degree=found.degree)
+        return found, f"{_METHOD}, up to {found.degree}"
+    found = extrapolate(ratios, times, target=target, quick=True)
+    if np.all(_settled(found)):
+        return found, f"{_METHOD}, up to {found.degree}"
+    matrices = matrix_estimate(ratios, times, target=target, accuracy=accuracy, progress=progress)
+    mixed = _mixed(found, matrices)
+    certain = _certain(mixed, ratios, target=target)
+    if not np.all(certain):
+        _refuse(ratios, times, certain, target=target, degree=None)
+    return mixed, _MATRIX_METHOD
+
+
+def _settled(found: Extrapolated) -> BoolArray:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(
+            (found.train_error <= _ACCURACY * np.abs(found.train))
+            & (found.population_error <= _ACCURACY * np.abs(found.population))
+        )
+
+
+def _mixed(words: Extrapolated, matrices: Estimate) -> Extrapolated:
+    """The words' values at the first times, as long as they have settled and the matrices agree; then the matrices'."""
+    with np.errstate(invalid="ignore"):
+        good = (
+            _settled(words)
+            & (np.abs(words.train - matrices.train) <= words.train_error + matrices.train_error)
+            & (np.abs(words.population - matrices.population) <= words.population_error + matrices.population_error)
+        )
+    good = np.logical_and.accumulate(good)
+    return Extrapolated(
+        words.degree,
+        np.where(good, words.train, matrices.train),
+        np.where(good, words.population, matrices.population),
+        np.where(good, words.train_error, matrices.train_error),
+        np.where(good, words.population_error, matrices.population_error),
+    )
+
+
+def _start(ratios: Ratios, *, target: bool) -> tuple[float, float]:
+    """Train and population loss at time 0: S has the mean m/p and is free of M(0), so they are equal."""
+    value = ratios.a_n * (ratios.a_p + ratios.a_n) / 2 + (0.5 - ratios.a_n if target else 0.0)
+    return value, value
+
+
+def _certain(found: Extrapolated, ratios: Ratios, *, target: bool) -> BoolArray:
+    train, population = _start(ratios, target=target)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(
+            (found.train_error <= np.maximum(_REACH * np.abs(found.train), _NEGLIGIBLE * train))
+            & (found.population_error <= np.maximum(_REACH * np.abs(found.population), _NEGLIGIBLE * population))
+        )
+
+
+def _refuse(ratios: Ratios, times: FloatArray, certain: BoolArray, *, target: bool, degree: int | None) -> NoReturn:
+    """Say how far the same would be good: the latest time asked for, or a time in between."""
+    failed = int(np.argmin(certain))
+    reached, beyond = (float(times[failed - 1]) if failed else 0.0), float(times[failed])
+    probes = np.linspace(reached, beyond, _PROBES + 1)[1:-1] if failed else beyond * np.geomspace(1e-3, 1, _PROBES)[:-1]
+    if degree is None:
+        found = extrapolate(ratios, probes, target=target, quick=True)
+        sure = _settled(found)
+    else:
+        sure = _certain(extrapolate(ratios, probes, target=target, degree=min(degree, 9)), ratios, target=target)
+    good = probes[np.logical_and.accumulate(sure)]
+    last = float(f"{good[-1]:.3g}") if good.size else reached
+    raise ReachError(
+        f"limit {'interior' if target else 'free'}",
+        given=beyond,
+        reach=f"about t = {last:g}" + (f" with words of degree {degree}" if degree is not None else ""),
+        remedy="ask for earlier times" + (", or leave out --degree" if degree is not None else ""),
+    )
+
+
 def algebra_curves(
     ratios: Ratios,
     times: FloatArray,
@@ -218,27 +313,10 @@ def algebra_curves(
     target: bool,
     degree: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[Curves, int]:
-    """The extrapolated losses and the degree they took.
-
-    Raises ``ReachError`` where either loss is uncertain by more than 5 % at the last times.
-    """
-    found = extrapolate(ratios, times, target=target, degree=degree, progress=progress)
-    error = np.maximum(found.train_error, found.population_error)
-    certain = (
-        np.isfinite(error)
-        & (found.train_error <= _REACH * np.abs(found.train))
-        & (found.population_error <= _REACH * np.abs(found.population))
-    )
-    if not np.all(certain):
-        good = times[: int(np.argmin(certain))]
-        raise ReachError(
-            f"limit {'interior' if target else 'free'}",
-            given=float(times[-1]),
-            reach=f"t = {float(good[-1]) if good.size else 0.0:g} among these, with words of degree {found.degree}",
-            remedy="ask for earlier times, or for a higher degree with --degree",
-        )
-    return Curves(found.train, found.population, error), found.degree
+) -> Curves:
+    """``free_pair_curves`` with one error for both losses."""
+    found, _ = free_pair_curves(ratios, times, target=target, degree=degree, progress=progress)
+    return Curves(found.train, found.population, np.maximum(found.train_error, found.population_error))
 
 
 def _leading(loss: Loss, order: int, sigma2: int) -> tuple[Laurent, ...]:
@@ -247,6 +325,7 @@ def _leading(loss: Loss, order: int, sigma2: int) -> tuple[Laurent, ...]:
 
 
 _KIND: Kind = "free-product algebra"
+_MATRIX_METHOD = "finite matrices with the limit's spectra in flat positions, their misses of freeness regressed out"
 _METHOD = "Galerkin in the free-product algebra of M(0) and S, extrapolated in the degree of the words"
 _FREE_WHERE = (
     r"M(0) \sim \sigma^2 p\cdot \mathrm{MP}(n/p),\quad S \sim p\cdot\mathrm{MP}(m/p),\quad \text{free}",
@@ -263,7 +342,7 @@ INTERIOR = LimitSolution(
         where=(r"M' = -\frac{\eta}{pm}\left(SM^2 + M^2S + 2MSM - 2SM - 2MS\right)", *_FREE_WHERE),
         large_time=r"\text{no formula known}",
     ),
-    lambda ratios, times: algebra_curves(ratios, times, target=True)[0],
+    lambda ratios, times: algebra_curves(ratios, times, target=True),
     lambda loss, order: _leading(loss, order, -1),
     lambda ratios, times: Asymptote(None, None),  # noqa: ARG005
 )
@@ -277,7 +356,7 @@ FREE = LimitSolution(
         where=(r"M' = -\frac{\eta}{pm}\left(SM^2 + M^2S + 2MSM\right)", *_FREE_WHERE),
         large_time=r"\text{no formula known}",
     ),
-    lambda ratios, times: algebra_curves(ratios, times, target=False)[0],
+    lambda ratios, times: algebra_curves(ratios, times, target=False),
     lambda loss, order: _leading(loss, order, 0),
     lambda ratios, times: Asymptote(None, None),  # noqa: ARG005
 )

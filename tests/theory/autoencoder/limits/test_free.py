@@ -148,7 +148,7 @@ def test_any_grid_gives_finite_losses_or_says_how_far_it_reaches(case: int, targ
     times[0] *= generator.integers(2)
     degree = int(generator.integers(2, 8))
     try:
-        curves, _ = algebra_curves(ratios, times, target=target, degree=degree)
+        curves = algebra_curves(ratios, times, target=target, degree=degree)
     except ReachError:
         return
     assert all(values.shape == times.shape for values in curves)
@@ -165,7 +165,7 @@ def test_truncations_that_run_away_at_different_times_are_refused() -> None:
 
 
 def test_reach_is_stated_and_kept() -> None:
-    with pytest.raises(ReachError, match=r"good up to t = 0\.2"):
+    with pytest.raises(ReachError, match=r"good up to about t = 0\.\d+ with words of degree 7"):
         algebra_curves(EQUAL, np.array([0.2, 5.0]), target=True, degree=7)
 
 
