@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from theory.sgd.erf_committee import closed_form, erf_loss
 from theory.sgd.expectations import GAUSSIAN, Laws, Quadrature, Sample, evaluations, evaluator, sample
+from theory.sgd.pairwise import PairwiseDrift
 from theory.sgd.state import State
 from theory.sgd.task import Task
 
 Array = NDArray[np.float64]
 
 _FINEST, _FINEST_ALONE = 18, 12  # the level beyond which a rule is not refined, and for one field that is read alone
+_LOSS_LEVEL = 4
 _EXACT_ORDER = 11  # a coordinate's law is integrated by 12 nodes at least
 
 
@@ -99,8 +101,8 @@ class Drift:
 
     @property
     def even(self) -> bool:
-        """Whether nodes lie symmetrically about 0."""
-        return self.method == "Gauss-Hermite"
+        """Whether nodes lie symmetrically about 0, and no kink makes the drift jump where it passes one."""
+        return self.method == "Gauss-Hermite" and self.task.is_smooth
 
     @property
     def finest(self) -> int:
@@ -147,6 +149,11 @@ class Drift:
         return change if pace == 1.0 else change.moved(pace * change.flat())
 
 
+def _loss_on_points(task: Task, state: State, laws: Laws, level: int) -> float:
+    points = sample(task, state, laws=laws, quadrature=Quadrature.of(task, (task.loss,)), level=level)
+    return points.average(evaluator(task, (task.loss,))(points)[0])
+
+
 def expected_loss(task: Task, state: State, *, laws: Laws = GAUSSIAN, level: int = 2) -> float:
     """E[loss] + ridge (β/2)(Σ w_i² + Σ b_i²) at a state: what the flow of vanishing step descends.
 
@@ -160,7 +167,8 @@ def expected_loss(task: Task, state: State, *, laws: Laws = GAUSSIAN, level: int
     if form is not None:
         average = erf_loss(task, form, state)
     else:
-        points = sample(task, state, laws=laws, quadrature=Quadrature.of(task, (task.loss,)), level=level)
-        average = points.average(evaluator(task, (task.loss,))(points)[0])
+        pairs = PairwiseDrift.of(task, laws=laws, level=max(level, _LOSS_LEVEL))
+        by_pairs = None if pairs is None else pairs.loss(state)
+        average = _loss_on_points(task, state, laws, level) if by_pairs is None else by_pairs
     second = float(state.b @ state.b) if task.train_second else 0.0
     return average + task.ridge / 2 * (float(np.trace(state.Q)) + second)

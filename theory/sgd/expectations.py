@@ -160,23 +160,27 @@ def _law_order(level: int, localised: int) -> int:
     return int(12 * 2 ** min(level // 2, limit))
 
 
-def sample(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, level: int) -> Sample:
-    """The input as the loss sees it when the parameters are in ``state``. [U] §2; localised coordinates keep their law.
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """The input, given a component of the mixture and values of the localised coordinates: Gaussian fields.
 
-    With F = [W, V]ᵀa and a = μ_k + τx: F = [W, V]ᵀμ_k + τ Σ_l [p, s]_l x_l + ζ, ζ ~ N(0, τ²(Gram − [p, s][p, s]ᵀ)).
+    ``weights`` (S) sum to 1; ``mean`` (S × F), ``local`` (S × L), ``labels`` (S × Y), ``component`` (S), and one
+    ``covariance`` (F × F) for all.
     """
+
+    weights: Array
+    mean: Array
+    local: Array
+    labels: Array
+    component: NDArray[np.int64]
+    covariance: Array
+
+
+def law_strata(task: Task, state: State, laws: Laws, level: int) -> Strata:
+    """The strata at ``state``: F = [W, V]ᵀμ_k + τ Σ_l [p, s]_l x_l + ζ, ζ ~ N(0, τ²(Gram − [p, s][p, s]ᵀ)). [U] §2."""
     K, L = len(task.z), state.localised
     tau = math.sqrt(task.noise)
     gram, entries = full_gram(task, state), np.concatenate([state.p, state.s])
-    covariance = task.noise * (gram - entries @ entries.T)
-    if evaluations(task, state, laws=laws, quadrature=quadrature, level=level) > MOST_EVALUATIONS:
-        raise BudgetError(
-            f"expectation for {task.name}",
-            estimate=f"{evaluations(task, state, laws=laws, quadrature=quadrature, level=level):.1e} "
-            "evaluations of the loss",
-            limit=f"{MOST_EVALUATIONS:.1e}",
-            remedy="localise fewer coordinates, or take a law with few atoms",
-        )
     strata = []
     for place, (component, law) in enumerate(zip(task.components, component_laws(task, laws), strict=True)):
         mu = np.array(component.mean)
@@ -188,16 +192,43 @@ def sample(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, leve
         labels = np.tile(np.array(component.labels), (len(x), 1))
         strata.append((component.weight * chances[picks].prod(axis=1), fields, mu @ state.s + tau * x, labels, number))
     weights, mean, local, labels, number = (np.concatenate(column) for column in zip(*strata, strict=True))
+    return Strata(weights, mean, local, labels, number, task.noise * (gram - entries @ entries.T))
+
+
+def sample(task: Task, state: State, *, laws: Laws, quadrature: Quadrature, level: int) -> Sample:
+    """The input as the loss sees it when the parameters are in ``state``. [U] §2; localised coordinates keep their law.
+
+    See ``law_strata`` for the fields.
+    """
+    if evaluations(task, state, laws=laws, quadrature=quadrature, level=level) > MOST_EVALUATIONS:
+        raise BudgetError(
+            f"expectation for {task.name}",
+            estimate=f"{evaluations(task, state, laws=laws, quadrature=quadrature, level=level):.1e} "
+            "evaluations of the loss",
+            limit=f"{MOST_EVALUATIONS:.1e}",
+            remedy="localise fewer coordinates, or take a law with few atoms",
+        )
+    strata = law_strata(task, state, laws, level)
+    mean, labels = strata.mean, strata.labels
     rule_z = quadrature.rule(level)
     read = list(quadrature.read)
-    root = _root(covariance, read)
+    root = _root(strata.covariance, read)
     fluctuation = rule_z.nodes @ root.T
-    arrays = [mean[:, f, None] + (fluctuation[None, :, f] if f in read else 0.0) for f in range(len(gram))]
+    arrays = [mean[:, f, None] + (fluctuation[None, :, f] if f in read else 0.0) for f in range(mean.shape[1])]
     ones = np.ones((1, 1))
     noise = math.sqrt(task.label_noise) * rule_z.nodes[None, :, -1]
     arguments = (*arrays, *(b * ones for b in state.b), *(labels[:, [c]] for c in range(labels.shape[1])), noise)
-    residual = covariance - root @ root.T
-    return Sample(np.outer(weights, rule_z.weights), arguments, mean, local, rule_z.nodes, root, residual, number)
+    residual = strata.covariance - root @ root.T
+    return Sample(
+        np.outer(strata.weights, rule_z.weights),
+        arguments,
+        mean,
+        strata.local,
+        rule_z.nodes,
+        root,
+        residual,
+        strata.component,
+    )
 
 
 def _root(covariance: Array, read: list[int]) -> Array:

@@ -15,6 +15,7 @@ from theory.errors import InputError, ReachError
 from theory.sgd.drift import Drift
 from theory.sgd.expectations import GAUSSIAN, Laws
 from theory.sgd.ode import chart_of, effective_ode
+from theory.sgd.routes import velocity
 from theory.sgd.state import State, as_state, full_gram
 from theory.sgd.task import Task
 from theory.sgd.third_order import Shape, third_order_shift
@@ -22,6 +23,7 @@ from theory.sgd.third_order import Shape, third_order_shift
 Array = NDArray[np.float64]
 
 _STEP = 1e-4
+_JUMPS = 4
 _STILL = 1e-6
 
 
@@ -104,8 +106,8 @@ def fixed_point(
     {'M_1_1': 0.0, 'Q_1_1': 0.3}
     """
     begun = as_state(task, start)
-    chart, drift = chart_of(task, begun, laws=laws), Drift.of(task, laws=laws, level=level)
-    flow = chart.flow(lambda _, flat: drift(begun.moved(flat)).flat())
+    chart, rate = chart_of(task, begun, laws=laws), velocity(task, begun, laws=laws, level=level)
+    flow = chart.flow(lambda _, flat: rate(flat))
     y = chart.down(begun.flat())
     if not float(np.abs(flow(0.0, y)).max(initial=0.0)) < _STILL:
         y = chart.down(effective_ode(task, [0.0, time], start=begun, laws=laws).values[-1])
@@ -159,8 +161,10 @@ def fluctuations(
             expected=f"linearly independent parameters and truths (smallest eigenvalue of the Gram {smallest:.1e})",
             remedy="add label noise or a larger step: at perfect recovery nothing fluctuates",
         )
-    drift, moving = Drift.of(task, laws=laws, level=level), moving_statistics(task, at)
-    flow, flat = _restricted(drift, at, moving), at.flat()[moving]
+    # Where labels jump a rule over all fields wants more points.
+    drift = Drift.of(task, laws=laws, level=level if task.is_smooth else level + _JUMPS)
+    moving = moving_statistics(task, at)
+    flow, flat = _restricted(velocity(task, at, laws=laws, level=level), at, moving), at.flat()[moving]
     left = float(np.abs(flow(flat)).max())
     if left > 100 * _STILL:
         raise InputError(
@@ -178,13 +182,13 @@ def moving_statistics(task: Task, state: State) -> list[int]:
     return [k for k, name in enumerate(state.names) if task.train_second or not name.startswith("b")]
 
 
-def _restricted(drift: Drift, state: State, moving: list[int]) -> Callable[[Array], Array]:
+def _restricted(rate: Callable[[Array], Array], state: State, moving: list[int]) -> Callable[[Array], Array]:
     whole = state.flat()
 
     def flow(flat: Array) -> Array:
         point = whole.copy()
         point[moving] = flat
-        return drift(state.moved(point)).flat()[moving]
+        return rate(point)[moving]
 
     return flow
 

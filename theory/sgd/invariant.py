@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.sgd.drift import Drift
-from theory.sgd.expectations import Laws, Quadrature
+from theory.sgd.expectations import Laws, Quadrature, evaluator
 from theory.sgd.gaussian_rules import GaussianRule, gauss_hermite
 from theory.sgd.state import State, full_gram
 from theory.sgd.task import Task
@@ -25,6 +25,7 @@ _POINTS = 3
 _NUDGE = 1e-5
 _SPREAD = 0.05
 _TENSOR = 4
+_THREE = 10
 _INTERIOR = 1e-3
 
 
@@ -76,23 +77,30 @@ class _SymmetricQuadrature(Quadrature):
 
 
 def _orbits(D: int, seed: int) -> GaussianRule:
-    """All signed permutations of (a, b, c, 0 …) and of (g, 0 …): symmetric, and generic in everything else."""
+    """All signed permutations of (a, b, c, 0 …) and of (g, 0 …): symmetric, and generic in everything else.
+
+    In many dimensions (a, b, 0 …) has to do in place of the first.
+    """
     a, b, c, g = 1.0 + np.random.default_rng(seed).uniform(0.2, 1.2, 4)
-    places = np.array(list(itertools.permutations(range(D), 3)))
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    width = 3 if D <= _THREE else 2
+    places = np.array(list(itertools.permutations(range(D), width)))
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=width)))
     nodes = np.zeros((len(places) * len(signs), D))
     rows = np.arange(len(nodes)).reshape(len(places), len(signs))
-    for k, value in enumerate((a, b, c)):
+    for k, value in enumerate((a, b, c)[:width]):
         nodes[rows, places[:, k, None]] = value * signs[:, k]
     alone = np.vstack([g * np.eye(D), -g * np.eye(D)])
     weights = np.concatenate([np.full(len(nodes), 0.6 / len(nodes)), np.full(len(alone), 0.4 / len(alone))])
     return GaussianRule(np.vstack([nodes, alone]), weights, "quasi-Monte Carlo")
 
 
-def symmetric_drift(drift: Drift) -> Drift:
+def symmetric_drift(task: Task, laws: Laws) -> Drift:
     """The drift on a rule that shares every symmetry of the Gaussian rest."""
-    plan = drift.quadrature
-    return replace(drift, quadrature=_SymmetricQuadrature(plan.read, None, plan.noise_order, plan.smooth))
+    expressions = (*task.gradients.c, *task.gradients.b)
+    used = set().union(*(expression.free_symbols for expression in expressions))
+    read = tuple(place for place, field in enumerate((*task.z, *task.u)) if field in used)
+    plan = _SymmetricQuadrature(read, None, 4 if task.label_noise > 0 else 1, task.is_smooth)
+    return Drift(task, laws, plan, 0, evaluator(task, expressions))
 
 
 def invariant_set(task: Task, state: State, *, laws: Laws, frozen: tuple[int, ...] = ()) -> InvariantSet | None:
@@ -111,7 +119,7 @@ def invariant_set(task: Task, state: State, *, laws: Laws, frozen: tuple[int, ..
     >>> invariant_set(task, start_state(task), laws=GAUSSIAN) is None
     True
     """
-    return find_invariant_set(symmetric_drift(Drift.of(task, laws=laws)), state, frozen=frozen)
+    return find_invariant_set(symmetric_drift(task, laws), state, frozen=frozen)
 
 
 def find_invariant_set(drift: Drift, state: State, *, frozen: tuple[int, ...] = ()) -> InvariantSet | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,10 @@ from numpy.typing import NDArray
 from theory.checks import real
 from theory.errors import InputError
 from theory.sgd.chart import Chart
-from theory.sgd.drift import Drift
-from theory.sgd.erf_committee import closed_form, erf_drift
 from theory.sgd.expectations import GAUSSIAN, Laws, component_laws
 from theory.sgd.invariant import invariant_set, leaving_rate
 from theory.sgd.refinement import COARSE, FINE, Refined, refine
+from theory.sgd.routes import exact_flow, motion_of, velocity
 from theory.sgd.solver import solve
 from theory.sgd.stability import step_warnings
 from theory.sgd.state import State, as_state, check_state, describe
@@ -149,26 +147,16 @@ def chart_of(task: Task, state: State, *, laws: Laws = GAUSSIAN) -> Chart:
     return Chart(state.flat(), moving, invariant_set(task, state, laws=laws, frozen=frozen))
 
 
-def exact_flow(task: Task, state: State, laws: Laws) -> Callable[[float, Array], Array] | None:
-    """The velocity of all statistics in closed form, as a function of time and statistics, where there is one."""
-    form = closed_form(task, state, laws)
-    if form is None:
-        return None
-    return lambda time, flat: erf_drift(task, form, state, flat, float(task.pace(time)))
-
-
 def _leaving(
     task: Task,
     laws: Laws,
     chart: Chart,
     places: list[State],
-    flow: Callable[[float, Array], Array] | None,
     level: int,
 ) -> Leaving:
     assert chart.inside is not None
-    drift = Drift.of(task, laws=laws, level=min(level, _LOSS_LEVEL))
-    velocity = partial(flow, 0.0) if flow is not None else lambda flat: drift(places[0].moved(flat)).flat()
-    rates = [leaving_rate(velocity, chart.inside, task, place, chart.moving) for place in places]
+    flow = velocity(task, places[0], laws=laws, level=min(level, _LOSS_LEVEL))
+    rates = [leaving_rate(flow, chart.inside, task, place, chart.moving) for place in places]
     return Leaving(chart.inside.relations, rates[0], rates[1])
 
 
@@ -219,12 +207,12 @@ def effective_ode(
         error = np.abs(values - coarse)
         found = Refined(values, error, "closed form", bool(error.max() < max(tight, _ROUNDING)))
     else:
-        found = refine(Drift.of(task, laws=laws), state, grid, tight, chart=chart, progress=progress)
+        found = refine(motion_of(task, laws=laws), state, grid, tight, chart=chart, progress=progress)
     end = state.moved(found.values[-1])
     warnings: tuple[str, ...] = ()
     leaving = None
     if chart.inside is not None:
-        leaving = _leaving(task, laws, chart, [state, end], flow, found.level)
+        leaving = _leaving(task, laws, chart, [state, end], found.level)
         warnings += leaving.warnings
     warnings += step_warnings(task, state, end, laws=laws, level=max(found.level, _LOSS_LEVEL))
     if not task.is_smooth:

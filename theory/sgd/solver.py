@@ -51,14 +51,14 @@ def solve(
     """The solution of ẏ = flow(t, y) at the grid's times. ``accuracy`` is a relative and an absolute tolerance.
 
     ``points`` is the number of points on which ``flow`` takes expectations. ``even`` says that they lie symmetrically
-    about 0, as those of Gauss–Hermite rules do: where the Gram matrix becomes singular, uneven ones give a drift that
-    moves like the root of an eigenvalue, and an implicit method takes ten times the steps of an explicit one.
+    about 0, as those of Gauss–Hermite rules do, and that no kink passes them. Uneven ones give a drift that moves like
+    the root of an eigenvalue where the Gram matrix becomes singular: an implicit method then takes ten times the steps.
 
     Steps are taken one at a time: a solution that blows up may do so within one, where nothing is left to interpolate.
     Raises ``ReachError`` where the statistics leave every bound, ``BudgetError`` where they come too slowly.
     """
     relative, absolute = accuracy
-    method = LSODA if task.is_smooth and even else RK45
+    method = LSODA if even else RK45
     rows = [start for time in grid if time == 0]
     last = grid[-1]
     steps, at_last_look = 0, (0.0, 0.0)

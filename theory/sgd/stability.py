@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from theory.errors import BudgetError, InputError
-from theory.sgd.drift import Drift, expected_loss
-from theory.sgd.erf_committee import closed_form, erf_drift
+from theory.sgd.drift import expected_loss
 from theory.sgd.expectations import GAUSSIAN, Laws
+from theory.sgd.routes import velocity
 from theory.sgd.state import State, start_state
 from theory.sgd.task import Task
 
@@ -103,9 +103,8 @@ def step_warnings(task: Task, start: State, end: State, *, laws: Laws = GAUSSIAN
 
 def _rate(task: Task, state: State, *, laws: Laws, level: int) -> float:
     """dL/dt along the ODE, by a difference of the loss on one fixed rule."""
-    flat, form = state.flat(), closed_form(task, state, laws)
-    drift = Drift.of(task, laws=laws, level=level)
-    change = drift(state).flat() if form is None else erf_drift(task, form, state, flat)
+    flat = state.flat()
+    change = velocity(task, state, laws=laws, level=level)(flat)
     h = _NUDGE / max(1.0, float(np.abs(change).max()))
     after, before = (
         expected_loss(task, state.moved(flat + sign * h * change), laws=laws, level=level) for sign in (1, -1)

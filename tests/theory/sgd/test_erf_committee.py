@@ -10,6 +10,7 @@ import sympy
 
 from theory.sgd.drift import Drift, expected_loss
 from theory.sgd.erf_committee import erf_drift, recognise
+from theory.sgd.expectations import Quadrature, evaluator, sample
 from theory.sgd.laws import LAWS
 from theory.sgd.ode import effective_ode
 from theory.sgd.state import State, start_state
@@ -80,19 +81,43 @@ def test_what_is_no_erf_committee() -> None:
     for loss in (
         (b[0] * g[0] + b[1] * g[1] - g[2]) ** 4,
         (b[0] * b[1] * g[0] - g[2]) ** 2,
-        (b[0] * g[0] + b[0] * g[1] - g[2]) ** 2,
         (b[0] * g[0] + b[1] * g[1] - u[0]) ** 2,
-        (b[0] * sympy.erf(z[0]) + b[1] * g[1] - g[2]) ** 2,
+        (b[0] * sympy.erf(z[0] ** 2) + b[1] * g[1] - g[2]) ** 2,
+        (b[0] * sympy.erf(z[0] - 1) + b[1] * g[1] - g[2]) ** 2,
+        (b[0] * g[0] + b[1] * g[1] - g[2] + b[0] * b[1]) ** 2,
     ):
         assert recognise(replace(task, loss=loss)) is None
     assert recognise(replace(task, label_noise=0.1, loss=(b[0] * g[0] + b[1] * g[1] - g[2]) ** 2)) is None
     assert recognise(logistic()) is None
-    scaled = recognise(replace(task, loss=3 * (b[1] * g[0] - b[0] * g[1] / 1 - 2 * g[2]) ** 2))
-    assert scaled is None  # a second-layer weight enters with a factor
     swapped = recognise(replace(task, loss=3 * (b[1] * g[0] + b[0] * g[1] - 2 * g[2]) ** 2))
     assert swapped is not None
-    assert swapped.second.tolist() == [1, 0, -1]
+    assert dict(zip(swapped.field.tolist(), swapped.second.tolist(), strict=True)) == {0: 1, 1: 0, 2: -1}
     assert swapped.scale == 6.0
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "(b1*erf(z1) - 2*b2*tanh(z2/2) - erf(u1/2) + b1/3 - 1/5)**2",
+        "(b1*tanh(z1) + b1*tanh(2*z1)/3 + b2*tanh(z2) - tanh(u1))**2/2",
+    ],
+)
+def test_other_sigmoids_are_the_quadrature(loss: str) -> None:
+    """Slopes, factors, constants, and tanh by its mixture of slopes, whose own error is 1e-6."""
+    names = {str(x): x for x in (*symbols("z", 2), *symbols("u", 1), *symbols("b", 2))}
+    task = replace(
+        committee(students=2, teachers=1, train_second=True, ridge=0.1, step=0.7), loss=sympy.sympify(loss, names)
+    )
+    form = recognise(task)
+    assert form is not None
+    state = random_state(task, np.random.default_rng(4))
+    exact = Drift.of(task, level=14)(state).flat()
+    assert erf_drift(task, form, state, state.flat()) == pytest.approx(exact, abs=3e-6)
+    expected = Quadrature.of(task, (task.loss,))
+    points = sample(task, state, laws=LAWS["gaussian"], quadrature=expected, level=14)
+    average = points.average(evaluator(task, (task.loss,))(points)[0])
+    ridge = task.ridge / 2 * float(np.trace(state.Q) + state.b @ state.b)
+    assert expected_loss(task, state) - ridge == pytest.approx(average, abs=3e-6)
 
 
 def test_second_layer_weights_follow_their_own_unit() -> None:
