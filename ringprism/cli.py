@@ -19,7 +19,7 @@ from ringprism.commands.demo import demo
 from ringprism.commands.derive import derive
 from ringprism.commands.limit import limit
 from ringprism.commands.models import models
-from ringprism.commands.sgd_simulate import sgd
+from ringprism.commands.sgd_fluctuations import sgd
 from ringprism.commands.simulate import simulate
 from ringprism.commands.single_index_train import single_index
 from ringprism.commands.solve import solve

@@ -103,15 +103,30 @@ def _value(name: str, text: str, item: str) -> object:
     return text
 
 
-def read_task(name: str, *, delta: float | None, settings: Sequence[str] | None = None, **options: object) -> Task:
+Batch = Annotated[int | None, typer.Option("--batch", help="Inputs averaged in one step. Default: 1.", min=1)]
+Schedule = Annotated[
+    str | None,
+    typer.Option("--schedule", help="What multiplies δ at time t = nδ/d: a positive formula in t such as 1/(1+t)."),
+]
+
+
+def read_task(
+    name: str,
+    *,
+    delta: float | None,
+    batch: int | None = None,
+    schedule: str | None = None,
+    settings: Sequence[str] | None = None,
+    **options: object,
+) -> Task:
     """The task that the options describe; ``None`` keeps the task's default."""
-    from theory.sgd.tasks import build_task
+    from theory.sgd.tasks import build_task, with_steps
 
     given = read_settings(settings or ())
     twice = next((name for name in given if options.get(name) is not None), None)
     if twice is not None:
         raise InputError("--set", given=twice, expected="each option once", remedy=f"drop --{twice.replace('_', '-')}")
-    return build_task(name, step=delta, **{**options, **given})
+    return with_steps(build_task(name, step=delta, **{**options, **given}), batch=batch, schedule=schedule)
 
 
 def read_start(text: str | None) -> dict[str, float]:

@@ -38,6 +38,8 @@ _SLOPES = (
     1.0403440449561225,
     0.5626316556614277,
 )
+MANY_FIELDS = 4
+"""From so many fields on a rule over all of them is worse than sums over pairs."""
 SIGMOID_ERROR = 1e-6
 """How far Σ share·erf(slope·x/√2) is from tanh, and its derivative from that of tanh, at the most."""
 
@@ -133,9 +135,15 @@ def _amplitude(task: Task, coefficient: sympy.Expr) -> tuple[float, int] | None:
 
 
 def closed_form(task: Task, state: State, laws: Laws) -> ErfCommittee | None:
-    """The closed form that holds at ``state``: none where a localised coordinate has a law of its own."""
-    gaussian = all(law.recipe == "gaussian" for law in component_laws(task, laws))
-    return recognise(task) if gaussian or state.localised == 0 else None
+    """The closed form that holds at ``state``: none where a localised coordinate has a law of its own.
+
+    An approximate one is taken where there are many fields only: few are integrated more exactly.
+    """
+    if state.localised and any(law.recipe != "gaussian" for law in component_laws(task, laws)):
+        return None
+    form = recognise(task)
+    few = len(task.z) + len(task.u) < MANY_FIELDS
+    return None if form is not None and form.approximate and few else form
 
 
 def erf_loss(task: Task, form: ErfCommittee, state: State) -> float:

@@ -170,11 +170,21 @@ def fluctuations(
         raise InputError(
             "fixed point", given=at.named(), expected=f"a drift of 0 (it is {left:.1e})", remedy="use fixed_point(task)"
         )
-    nudges = _STEP * np.eye(len(moving))
-    jacobian = np.array([(flow(flat + nudge) - flow(flat - nudge)) / (2 * _STEP) for nudge in nudges]).T
+    jacobian = jacobian_at(velocity(task, at, laws=laws, level=level), at.flat(), moving)
     shift = third_order_shift(drift, at, truths or Shape.generic(len(task.truths))).flat()[moving]
     volatility = step_covariance(drift, at)[np.ix_(moving, moving)]
     return Fluctuations(tuple(at.names[k] for k in moving), at, jacobian, volatility, shift)
+
+
+def jacobian_at(rate: Callable[[Array], Array], flat: Array, moving: list[int]) -> Array:
+    """The Jacobian of the velocity of the moving statistics, by central differences."""
+    columns = []
+    for k in moving:
+        nudge = np.zeros_like(flat)
+        nudge[k] = _STEP
+        columns.append((rate(flat + nudge) - rate(flat - nudge))[moving] / (2 * _STEP))
+    result: Array = np.array(columns).T
+    return result
 
 
 def moving_statistics(task: Task, state: State) -> list[int]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from theory.checks import real
 from theory.errors import InputError
 from theory.sgd.chart import Chart
+from theory.sgd.erf_committee import SIGMOID_ERROR, closed_form
 from theory.sgd.expectations import GAUSSIAN, Laws, component_laws
 from theory.sgd.invariant import invariant_set, leaving_rate
 from theory.sgd.refinement import COARSE, FINE, Refined, refine
@@ -204,7 +205,9 @@ def effective_ode(
             chart.lift(solve(task, chart.flow(flow), chart.down(state.flat()), grid, accuracy).values)
             for accuracy in (FINE, COARSE)
         )
-        error = np.abs(values - coarse)
+        form = closed_form(task, state, laws)
+        floor = SIGMOID_ERROR if form is not None and form.approximate else 0.0
+        error = np.abs(values - coarse) + floor * np.minimum(grid, 1.0)[:, None]
         found = Refined(values, error, "closed form", bool(error.max() < max(tight, _ROUNDING)))
     else:
         found = refine(motion_of(task, laws=laws), state, grid, tight, chart=chart, progress=progress)

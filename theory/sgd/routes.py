@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.sgd.drift import Drift, Motion
-from theory.sgd.erf_committee import closed_form, erf_drift
+from theory.sgd.erf_committee import MANY_FIELDS, closed_form, erf_drift
 from theory.sgd.expectations import GAUSSIAN, Laws
 from theory.sgd.pairwise import PairwiseDrift
 from theory.sgd.state import State
 from theory.sgd.task import Task
 
 Array = NDArray[np.float64]
-
-_FEW = 4
-"""So many smooth fields are well served by a tensor rule over all of them."""
 
 
 def motion_of(task: Task, *, laws: Laws = GAUSSIAN, level: int = 1) -> Motion:
@@ -29,7 +26,7 @@ def motion_of(task: Task, *, laws: Laws = GAUSSIAN, level: int = 1) -> Motion:
     ('pairs of fields', 'Gauss-Hermite')
     """
     whole = Drift.of(task, laws=laws, level=level)
-    many = len(whole.quadrature.read) >= (_FEW if task.is_smooth else 1)
+    many = len(whole.quadrature.read) >= (MANY_FIELDS if task.is_smooth else 1)
     if whole.quadrature.exact_order is None and many:
         return PairwiseDrift.of(task, laws=laws, level=level) or whole
     return whole

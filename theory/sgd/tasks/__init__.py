@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from theory.errors import InputError
+from theory.expressions import parse_expression
 from theory.sgd.task import Task
 from theory.sgd.tasks.committee import committee
 from theory.sgd.tasks.logistic import logistic
@@ -42,4 +44,15 @@ def build_task(name: str, **options: Any) -> Task:
     return TASKS[name](**given)
 
 
-__all__ = ["TASKS", "build_task", "committee", "logistic", "single_index", "xor"]
+def with_steps(task: Task, *, batch: int | None = None, schedule: str | None = None) -> Task:
+    """The task with minibatches, and with a step schedule read from a formula in t.
+
+    >>> with_steps(committee(), batch=4, schedule="1/(1+t)").critical
+    0.125
+    """
+    if schedule is not None:
+        task = replace(task, schedule=parse_expression(schedule, ("t",), what="schedule"))
+    return task if batch is None else replace(task, batch=batch)
+
+
+__all__ = ["TASKS", "build_task", "committee", "logistic", "single_index", "with_steps", "xor"]
