@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.sgd.erf_committee import closed_form, erf_loss
+from theory.sgd.erf_committee import MANY_FIELDS, closed_form, erf_loss
 from theory.sgd.expectations import GAUSSIAN, Laws, Quadrature, Sample, evaluations, evaluator, sample
 from theory.sgd.pairwise import PairwiseDrift
 from theory.sgd.state import State
@@ -167,7 +167,8 @@ def expected_loss(task: Task, state: State, *, laws: Laws = GAUSSIAN, level: int
     if form is not None:
         average = erf_loss(task, form, state)
     else:
-        pairs = PairwiseDrift.of(task, laws=laws, level=max(level, _LOSS_LEVEL))
+        many = len(task.z) + len(task.u) >= MANY_FIELDS or not task.is_smooth
+        pairs = PairwiseDrift.of(task, laws=laws, level=max(level, _LOSS_LEVEL)) if many else None
         by_pairs = None if pairs is None else pairs.loss(state)
         average = _loss_on_points(task, state, laws, level) if by_pairs is None else by_pairs
     second = float(state.b @ state.b) if task.train_second else 0.0

@@ -242,8 +242,24 @@ class _Given:
         return np.asarray(total**2 + spread)
 
     def square(self) -> float:
-        """E[S²]."""
-        return float(self._square(self.mean[None, :], self.covariance)[0]) + self.noise
+        """E[S²], pair by pair."""
+        total, mean = self.noise + self.constant**2, 0.0
+        read = [f for f, term in enumerate(self.form.terms) if term is not None]
+        for place, f in enumerate(read):
+            x, w = self.rule(f, self.mean[f], self.sd[f])
+            values = self.term(f, self.mean[f] + self.sd[f] * x)
+            mean += float(w @ values)
+            total += float(w @ values**2)
+            for h in read[:place]:
+                outer, inner = self.ordered(f, h)
+                _, _, w, first, second = self.pair(outer, inner)
+                total += 2 * float((w * self.term(outer, first) * self.term(inner, second)).sum())
+        return total + 2 * self.constant * mean
+
+    def term(self, field: int, x: Array) -> Array:
+        """The summand of S that reads a field."""
+        term = self.form.terms[field]
+        return np.zeros_like(x) if term is None else self.value(term, x)
 
     def second(self) -> Array:
         """E[∂loss/∂b_k]."""
