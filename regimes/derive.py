@@ -95,7 +95,7 @@ def derive(
                     "face",
                     given=face,
                     expected="none with this model",
-                    remedy="leave --face out: all terms are printed",
+                    remedy="leave face= out: all terms are printed",
                 )
             return of_model(declared, loss, order=order, planar=planar, workers=workers, force=force, progress=progress)
     name = checked_loss(loss)

@@ -128,7 +128,7 @@ def limit(
     place = face if isinstance(face, Face) else parse_face(face)
     check_sizes(sizes)
     grid = time_grid(times)
-    eta = positive("eta", eta, remedy="use --eta 1")
+    eta = positive("eta", eta, remedy="use eta=1")
     solution = ATLAS[place.name].limit
     at = np.asarray(grid)
     _check_scaled(at, sizes, eta)
@@ -215,7 +215,7 @@ def _check_scaled(times: FloatArray, sizes: Sizes, eta: float) -> None:
                 "ηt",
                 given=f"{eta:g} · {times[lost][0]:g}",
                 expected=f"0, or ηt/p and ηt/m from {smallest:.2g} to {sys.float_info.max:.2g}",
-                remedy="use --eta 1 and times at which the losses move",
+                remedy="use eta=1 and times at which the losses move",
             )
         close = np.flatnonzero(np.diff(scaled) <= 0)
         if close.size:

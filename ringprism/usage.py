@@ -26,6 +26,11 @@ def in_options(text: str, command: Any) -> str:
     'use --lambda 0.5, --dims 100,200 or --force (p=20)'
     """
     known = {str(option.name): option for option in command.params if getattr(option, "opts", None)}
+    if "delta" in known:
+        known.setdefault("step", known["delta"])  # a task's step in Python
+    for name, other in (("sign", "pca_sign"), ("laws", "law"), ("law", "laws")):
+        if other in known:
+            known.setdefault(name, known[other])
 
     def replaced(found: re.Match[str]) -> str:
         name, value = found[1], found[2]

@@ -41,7 +41,7 @@ def real(value: object) -> float | None:
 def positive(what: str, value: object, *, remedy: str) -> float:
     """A positive number as a float that has all its digits: neither infinite nor so small that digits are lost.
 
-    >>> positive("eta", Fraction(1, 2), remedy="use --eta 1")
+    >>> positive("eta", Fraction(1, 2), remedy="use eta=1")
     0.5
 
     Raises ``InputError`` for anything else.
@@ -56,7 +56,7 @@ def positive(what: str, value: object, *, remedy: str) -> float:
 def whole(what: str, value: object, *, least: int = 0, most: int | None = None, remedy: str) -> int:
     """A whole number in a range, of any type of whole numbers (numpy's too), as an ``int``.
 
-    >>> whole("order", 6, remedy="ask for --order 6")
+    >>> whole("order", 6, remedy="ask for order=6")
     6
 
     Raises ``InputError`` for anything else.

@@ -38,10 +38,10 @@ class InputError(RingprismError, ValueError):
     ``what`` names the input, ``given`` is quoted (shortened when long), ``expected`` says what would have been
     accepted, and ``remedy`` is what to do about it.
 
-    >>> raise InputError("order", given=-1, expected="an integer from 0", remedy="ask for --order 6")
+    >>> raise InputError("order", given=-1, expected="an integer from 0", remedy="ask for order=6")
     Traceback (most recent call last):
         ...
-    theory.errors.InputError: order: got -1, expected an integer from 0; ask for --order 6
+    theory.errors.InputError: order: got -1, expected an integer from 0; ask for order=6
     """
 
     def __init__(self, what: str, *, given: object, expected: str, remedy: str) -> None:

@@ -135,6 +135,11 @@ def select(ledger: Sequence[Claim], ids: Sequence[str]) -> tuple[Claim, ...]:
     known = {claim.id: claim for claim in ledger}
     unknown = [name for name in ids if name.upper() not in known]
     if unknown:
-        raise InputError("claim", given=unknown[0], expected=f"one of {', '.join(known)}", remedy="see claims --list")
+        raise InputError(
+            "claim",
+            given=unknown[0],
+            expected=f"one of {', '.join(known)}",
+            remedy="name one of these, or none for all",
+        )
     wanted = {name.upper() for name in ids}
     return tuple(claim for claim in ledger if not wanted or claim.id in wanted)

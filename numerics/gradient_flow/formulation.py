@@ -127,7 +127,7 @@ def refuse_beyond(formulation: Formulation, *, replicas: int, workers: int, forc
             "simulate",
             estimate=f"about {hours:.3g} hours",
             limit=f"{HOURS} hours",
-            remedy="take smaller sizes, earlier times, fewer replicas or more workers, or --force to go on",
+            remedy="take smaller sizes, earlier times, fewer replicas or more workers, or force=True to go on",
         )
 
 

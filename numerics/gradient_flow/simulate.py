@@ -158,14 +158,14 @@ def simulate(
         raise InputError("times", given=len(grid), expected=f"at most {MOST_TIMES} times", remedy="thin them out")
     check_replicas(replicas)
     check_machine(machine)
-    eta = positive("eta", eta, remedy="use for example --eta 1")
+    eta = positive("eta", eta, remedy="use for example eta=1")
     if not 1e-12 <= tolerance <= 1e-2:
         raise InputError("tolerance", given=tolerance, expected="a number from 1e-12 to 1e-2", remedy="use 1e-4")
     parameters: dict[str, Json] = {**sizes.to_json(), "times": list(grid), "eta": eta, "tolerance": tolerance}
     if method == "descent":
         parameters["step"] = checked_step(step, grid)
     elif step is not None:
-        raise InputError("step", given=step, expected="no step with the flow", remedy="add --method descent")
+        raise InputError("step", given=step, expected="no step with the flow", remedy="add method='descent'")
     if not 0 < float(sizes.sigma2) * eta * max(grid[-1], 1.0) < math.inf:
         raise InputError(
             "sigma2, eta and times",
@@ -233,10 +233,8 @@ def _sizes(parameters: Mapping[str, Any]) -> Sizes:
 def checked_step(step: float | None, grid: Sequence[float]) -> float:
     """The step of gradient descent, of which all times are multiples."""
     if step is None:
-        raise InputError(
-            "step", given=None, expected="the step of gradient descent", remedy="add for example --step 0.1"
-        )
-    step = positive("step", step, remedy="use for example --step 0.1")
+        raise InputError("step", given=None, expected="the step of gradient descent", remedy="add for example step=0.1")
+    step = positive("step", step, remedy="use for example step=0.1")
     if grid[-1] / step > MOST_STEPS:
         raise InputError("step", given=step, expected=f"at most {MOST_STEPS:.0e} steps", remedy="take a longer step")
     off = next((t for t in grid if abs(t / step - round(t / step)) > _STEP_ROUNDING), None)
@@ -245,7 +243,7 @@ def checked_step(step: float | None, grid: Sequence[float]) -> float:
             "step",
             given=step,
             expected=f"a step of which every time is a multiple, as t = {off:g} is not",
-            remedy=f"use --step {off / math.ceil(off / step):.12g}, or other --times",
+            remedy=f"use step={off / math.ceil(off / step):.12g}, or other times=",
         )
     return step
 

@@ -210,7 +210,7 @@ def validate(
     if len(grid) == 1:
         raise InputError("times", given=list(grid), expected="a time after 0", remedy="add one, for example 0,10")
     if replicas < 2:
-        raise InputError("replicas", given=replicas, expected="at least 2", remedy="use for example --replicas 16")
+        raise InputError("replicas", given=replicas, expected="at least 2", remedy="use for example replicas=16")
     curves = limit(place, sizes, grid, eta=eta)
     rival = limit(place, sizes, grid, eta=RIVAL_SPEED * eta)
     neglected = neglected_terms(place, sizes)

@@ -22,7 +22,7 @@ _PATIENCE_SECONDS = 60
 """Without a result for so long, it is asked whether the cluster has any worker left."""
 _ADDRESS = re.compile(r"[a-z]+://\S+:(\d{1,5})", re.ASCII)
 _START = "start one with: dask scheduler, and give its address, for example tcp://127.0.0.1:8786"
-_RESUME = "finished replicas are in the --store if one was given: repeat the command to go on"
+_RESUME = "finished replicas are in the store, if one was given: repeat the command to go on"
 
 
 def on_cluster(

@@ -139,7 +139,7 @@ def _check_code(
             f"store {record.path}",
             given=f"replicas of {experiment.name} made by other code, {others}",
             expected=f"those of the code that runs, {mine}",
-            remedy="use another store, or reuse=True to take them as they are",
+            remedy="use another store=, or reuse=True to take them as they are",
         )
     return (f"store {record.path}: {theirs.total()} of {total} replicas were made by other code ({others}), reused",)
 

@@ -103,7 +103,7 @@ class Store:
                         f"store {self.path}",
                         given=key.difference(stored),
                         expected=f"the parameters stored for {experiment}, {stored.difference(key)}",
-                        remedy="use another --store file for other parameters",
+                        remedy="use another store= file for other parameters",
                     )
         return Record(self, run, key)
 

@@ -73,7 +73,7 @@ def step_marks(task: Task, times: tuple[float, ...], d: int) -> tuple[int, ...]:
             "times",
             given=list(times),
             expected=f"0 and then times at least one step δ/d = {task.step / d:g} apart",
-            remedy="lower --delta, raise --d, or leave times out",
+            remedy="lower step=, raise d=, or leave times out",
         )
     return marks
 

@@ -192,7 +192,7 @@ def simulate_sgd(
             f"step of {task.name}",
             given=task.step,
             expected=f"a stable δ: all {replicas} replicas diverged by t = {run.diverged_by:g} ({law} inputs, d = {d})",
-            remedy=f"use --delta {stable:g}",
+            remedy=f"use step={stable:g}",
         )
     return run
 
@@ -207,7 +207,7 @@ def _method(method: Method | Literal["auto"], laws: tuple[Law, ...]) -> Method:
             "method",
             given=f"reduced with {other} inputs",
             expected="Gaussian inputs, for which the overlaps are a Markov chain",
-            remedy="use --method full",
+            remedy="use method='full'",
         )
     return method
 

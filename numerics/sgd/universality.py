@@ -152,7 +152,7 @@ def universality(
                     f"universality of {task.name}",
                     given=f"{law.name} inputs at d = {d}",
                     reach=f"{run.replicas - run.diverged} of {run.replicas} replicas: the others diverged",
-                    remedy="lower --delta, raise the smallest dimension, or stop at an earlier time",
+                    remedy="lower step=, raise the smallest dimension, or stop at an earlier time",
                 )
             values, error = curve.at(run.realised_times)
             distances.append(sup_distance(run, values))

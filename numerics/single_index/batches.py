@@ -43,11 +43,11 @@ class Plan:
     def __post_init__(self) -> None:
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or not 1 <= self.steps <= 10**15:
             raise InputError(
-                "steps", given=self.steps, expected="a whole number from 1 to 1e15", remedy="use --steps 100000"
+                "steps", given=self.steps, expected="a whole number from 1 to 1e15", remedy="use steps=100000"
             )
-        positive("step", self.step, remedy="use for example --step 1e-7")
+        positive("step", self.step, remedy="use for example step=1e-7")
         if real(self.target) is None or math.isnan(self.target):
-            raise InputError("target", given=self.target, expected="a number", remedy="use for example --target 0.9")
+            raise InputError("target", given=self.target, expected="a number", remedy="use for example target=0.9")
         whole("every", self.every, remedy="record each so many steps, or use 0 for none")
         if self.every and self.steps // self.every > _LONGEST_PATH:
             raise InputError(

@@ -79,7 +79,7 @@ def run_chains(
     check_replicas(replicas)
     replica_seed(seed, 0)
     if method not in _MOST_STEPS:
-        raise InputError("method", given=method, expected="reduced or full", remedy="use --method reduced")
+        raise InputError("method", given=method, expected="reduced or full", remedy="use method='reduced'")
     check_start(start)
     work = float(replicas) * plan.steps * (1 if method == "reduced" else setting.d)
     if work > _MOST_STEPS[method]:
@@ -87,7 +87,7 @@ def run_chains(
             "train",
             estimate=f"{work:.1e} {'steps' if method == 'reduced' else 'coordinates of steps'}",
             limit=f"{_MOST_STEPS[method]:.0e}",
-            remedy="take fewer steps or replicas" + ("" if method == "reduced" else ", or --method reduced"),
+            remedy="take fewer steps or replicas" + ("" if method == "reduced" else ", or method='reduced'"),
         )
     compile_link(setting.link)
     size = LANES if method == "reduced" else 1

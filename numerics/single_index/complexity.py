@@ -164,14 +164,14 @@ def complexity(
     sizes = _dims(dims)
     check_start(start)
     if real(target) is None or not 0 < target < 1:
-        raise InputError("target", given=target, expected="a number between 0 and 1", remedy="use --target 0.5")
+        raise InputError("target", given=target, expected="a number between 0 and 1", remedy="use target=0.5")
     if real(budget) is None or not (math.isfinite(budget) and 1 <= budget <= 1e6):
-        raise InputError("budget", given=budget, expected="a number from 1 to 1e6", remedy="use --budget 8")
+        raise InputError("budget", given=budget, expected="a number from 1 to 1e6", remedy="use budget=8")
     chosen = tuple(steps) if steps is not None else choose_steps(setting, start, sizes, target)
     if len(chosen) != len(sizes):
         raise InputError("steps", given=chosen, expected=f"{len(sizes)} steps", remedy="give one step a dimension")
     if not all(math.isfinite(step) and step > 0 for step in chosen):
-        raise InputError("steps", given=chosen, expected="positive steps", remedy="leave --steps out")
+        raise InputError("steps", given=chosen, expected="positive steps", remedy="leave steps= out")
     settings = [replace(setting, d=d) for d in sizes]
     ode = [ode_samples(one, start.typical(one), step, target) for one, step in zip(settings, chosen, strict=True)]
     if 0 in ode:
@@ -179,7 +179,7 @@ def complexity(
             "target",
             given=target,
             expected=f"an overlap above the start's at every d; at d = {sizes[ode.index(0)]} it is there already",
-            remedy="raise --target, or give larger --dims",
+            remedy="raise target=, or give larger dims=",
         )
     bounds = [
         _bound(one, start, step, arrival, budget) for one, step, arrival in zip(settings, chosen, ode, strict=True)
@@ -230,7 +230,7 @@ def _dims(dims: Sequence[int]) -> tuple[int, ...]:
     sizes = tuple(dims) if isinstance(dims, Iterable) else ()
     if not sizes or not all(isinstance(d, int) for d in sizes) or any(low >= high for low, high in pairwise(sizes)):
         raise InputError(
-            "dims", given=dims, expected="whole dimensions in increasing order", remedy="use --dims 100,200,400"
+            "dims", given=dims, expected="whole dimensions in increasing order", remedy="use dims=[100, 200, 400]"
         )
     return sizes
 

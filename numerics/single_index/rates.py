@@ -122,7 +122,7 @@ def _largest_delta(setting: Setting, begin: Overlaps, target: float) -> float:
             "start",
             given=begin,
             expected="a start at which the population gradient does not vanish",
-            remedy="move the start, or give --step",
+            remedy="move the start, or give step=",
         )
     return largest[0]
 

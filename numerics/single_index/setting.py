@@ -36,13 +36,13 @@ class Setting:
 
     def __post_init__(self) -> None:
         if isinstance(self.d, bool) or not isinstance(self.d, int):
-            raise InputError("dimension d", given=self.d, expected="a whole number", remedy="use for example --d 1000")
+            raise InputError("dimension d", given=self.d, expected="a whole number", remedy="use for example d=1000")
         if not SMALLEST_DIMENSION <= self.d <= LARGEST_DIMENSION:
             raise InputError(
                 "dimension d",
                 given=self.d,
                 expected=f"a whole number from {SMALLEST_DIMENSION} to {LARGEST_DIMENSION:.0e}",
-                remedy="use for example --d 1000",
+                remedy="use for example d=1000",
             )
         _ = self.loss
 

@@ -26,7 +26,7 @@ Overlaps = tuple[float, float]
 _EXPECTED = (
     "random, pca:N0, pca:4d (N0 = 4d), pca-law:N0, pca-limit:N0, transfer:ZETA, transfer:ZETA:C or two overlaps M1,M2"
 )
-_REMEDY = "use for example --start pca:4000"
+_REMEDY = "use for example start='pca:4000'"
 _NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})?", re.ASCII)
 _MOST_SAMPLES = 10**12
 _MOST_LABELS = 10**6
@@ -100,7 +100,7 @@ class Sign:
             "pca-sign",
             given=text,
             expected=f"oracle, random, or labels:K with K from 1 to {_MOST_LABELS}",
-            remedy="use for example --pca-sign labels:100",
+            remedy="use for example sign='labels:100'",
         )
 
     def __str__(self) -> str:

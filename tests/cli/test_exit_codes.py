@@ -53,3 +53,22 @@ def test_a_full_stderr_is_no_failed_verdict(arguments: list[str]) -> None:
             [sys.executable, "-m", "ringprism", *arguments], stdout=subprocess.DEVNULL, stderr=full, env=os.environ
         )
     assert done.returncode != 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (("simulate", *SIZES, "--eta", "0"), "use for example --eta 1"),
+        (("simulate", *SIZES, "--step", "0.1"), "add --method descent"),
+        (("single-index", "train", "--link", "x", "--lambda", "1", "--eta1", "2"), "--eta1 0.45"),
+        (
+            ("single-index", "complexity", "--link", "x", "--lambda", "1", "--eta1", "1", "--dims", "9,5"),
+            "--dims 100,200",
+        ),
+        (("sgd", "ode", "--task", "committee", "--times", "0,1", "--law", "odd"), "use --law gaussian"),
+    ],
+)
+def test_no_remedy_speaks_python(run: Run, arguments: tuple[str, ...], remedy: str) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert remedy in err.rpartition("; ")[2]

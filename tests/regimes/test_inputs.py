@@ -33,7 +33,7 @@ derived: Callable[..., Any] = derive
     ids=quoted,
 )
 def test_a_learning_rate_that_is_none_is_refused(eta: object) -> None:
-    with pytest.raises(InputError, match=r"^eta: got .* expected a positive number.*; use --eta 1"):
+    with pytest.raises(InputError, match=r"^eta: got .* expected a positive number.*; use eta=1"):
         limit_of("large-data", SIZES, [0, 1], eta=eta)
 
 
@@ -123,14 +123,14 @@ def test_an_order_that_takes_years_is_refused(order: int) -> None:
 @pytest.mark.parametrize("loss", [None, "Train", 5, ["train"], np.array(["train", "x"]), b"train", {}], ids=quoted)
 def test_what_is_no_loss_is_refused(loss: Any) -> None:
     for verb in (lambda: derive(loss, order=1), lambda: loss_series(loss, order=1)):
-        with pytest.raises(InputError, match=r"^loss: got .* expected train or population; use --loss train"):
+        with pytest.raises(InputError, match=r"^loss: got .* expected train or population; use loss=.train."):
             verb()
 
 
 @pytest.mark.parametrize("workers", [0, -1, "a", None, 1.5, True, HUGE, 10**9], ids=quoted)
 @pytest.mark.parametrize("planar", [False, True])
 def test_what_is_no_number_of_workers_is_refused(workers: Any, planar: bool) -> None:
-    with pytest.raises(InputError, match=r"^workers: got .* a whole number from 1 to 1024; use --workers 1"):
+    with pytest.raises(InputError, match=r"^workers: got .* a whole number from 1 to 1024; use workers=1"):
         derive("train", order=2, planar=planar, workers=workers)
     with pytest.raises(InputError, match=r"^workers: got"):
         loss_series("train", order=2, workers=workers)

@@ -52,7 +52,7 @@ def test_quoting_survives_a_value_that_cannot_describe_itself() -> None:
     ids=quoted,
 )
 def test_positive_numbers_become_floats(given: object, value: float) -> None:
-    result = positive("eta", given, remedy="use --eta 1")
+    result = positive("eta", given, remedy="use eta=1")
     assert type(result) is float
     assert result == value
 
@@ -79,14 +79,14 @@ def test_positive_numbers_become_floats(given: object, value: float) -> None:
     ids=quoted,
 )
 def test_what_is_no_positive_number_is_refused(wrong: object) -> None:
-    with pytest.raises(InputError, match=r"^eta: got .* expected a positive number.*; use --eta 1"):
-        positive("eta", wrong, remedy="use --eta 1")
+    with pytest.raises(InputError, match=r"^eta: got .* expected a positive number.*; use eta=1"):
+        positive("eta", wrong, remedy="use eta=1")
 
 
 @pytest.mark.parametrize("wrong", [*NO_NUMBERS, -1, 0, 1.5, 2.0, Fraction(2), float("nan"), HUGE, 11], ids=quoted)
 def test_what_is_no_whole_number_in_range_is_refused(wrong: object) -> None:
-    with pytest.raises(InputError, match=r"^workers: got .* expected a whole number from 1 to 10; use --workers 1"):
-        whole("workers", wrong, least=1, most=10, remedy="use --workers 1")
+    with pytest.raises(InputError, match=r"^workers: got .* expected a whole number from 1 to 10; use workers=1"):
+        whole("workers", wrong, least=1, most=10, remedy="use workers=1")
 
 
 def test_whole_numbers_without_an_upper_end() -> None:

@@ -158,7 +158,7 @@ def from_expected(loss: LossName, expected: Sequence[Laurent]) -> LossSeries:
 def check_loss(loss: str) -> None:
     """Raise ``InputError`` unless ``loss`` is ``train`` or ``population``."""
     if not isinstance(loss, str) or loss not in ("train", "population"):
-        raise InputError("loss", given=loss, expected="train or population", remedy="use --loss train")
+        raise InputError("loss", given=loss, expected="train or population", remedy="use loss='train'")
 
 
 def checked_loss(loss: str) -> LossName:

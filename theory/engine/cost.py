@@ -43,7 +43,7 @@ class Cost:
                 what,
                 estimate=str(self),
                 limit=f"{SECONDS_LIMIT / 60:.0f} minutes and {GIBIBYTES_LIMIT:.0f} GiB",
-                remedy="ask for a lower order, or use --force",
+                remedy="ask for a lower order, or use force=True",
             )
 
 

@@ -34,4 +34,4 @@ def successive(model: MatrixModel, loss: str) -> Iterator[Combination]:
 
 def check_order(order: int) -> None:
     """Raise ``InputError`` unless ``order`` is a whole number from 0."""
-    whole("order", order, remedy="use for example --order 6")
+    whole("order", order, remedy="use for example order=6")

@@ -89,7 +89,7 @@ def expected_derivatives_together(
 
 def check_workers(workers: int) -> None:
     """Raise ``InputError`` unless ``workers`` is a whole number from 1 to 1024."""
-    whole("workers", workers, least=1, most=MOST_WORKERS, remedy="use --workers 1")
+    whole("workers", workers, least=1, most=MOST_WORKERS, remedy="use workers=1")
 
 
 def _sweeps(model: MatrixModel, losses: Iterable[str]) -> list[tuple[CompositePlan, list[str]]]:

@@ -55,7 +55,7 @@ def shipped_text(name: str) -> str:
         "model",
         given=name,
         expected=f"one of {', '.join(names)}, or a file (with / or ending in .toml)",
-        remedy=nearest(str(name), names) if isinstance(name, str) else "use for example --model untied",
+        remedy=nearest(str(name), names) if isinstance(name, str) else "use for example model='untied'",
     )
 
 

@@ -207,7 +207,7 @@ class Model:
                 f"loss of model {self.name!r}",
                 given=name,
                 expected=f"one of {', '.join(self.loss_names)}",
-                remedy=f"use --loss {self.descend}",
+                remedy=f"use loss={self.descend}",
             )
 
     def to_toml(self) -> str:

@@ -134,7 +134,7 @@ def check_cost(model: Model, loss: str, *, order: int) -> None:
             f"order {order} of loss {loss} of {model.name}",
             estimate=f"{cost} (order {_TRIAL} took {spent[-1]:.2g} s)",
             limit=f"{SECONDS_LIMIT / 60:.0f} minutes",
-            remedy="ask for a lower order, or use --force",
+            remedy="ask for a lower order, or use force=True",
         )
 
 

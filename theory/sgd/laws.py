@@ -211,5 +211,5 @@ def law(text: str) -> Law:
     except InputError:
         raise
     except ValueError as error:
-        raise InputError("law", given=text, expected=_EXPECTED, remedy="use --law gaussian") from error
-    raise InputError("law", given=text, expected=_EXPECTED, remedy="use --law gaussian")
+        raise InputError("law", given=text, expected=_EXPECTED, remedy="use law='gaussian'") from error
+    raise InputError("law", given=text, expected=_EXPECTED, remedy="use law='gaussian'")

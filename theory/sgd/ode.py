@@ -193,7 +193,7 @@ def effective_ode(
             "tolerance",
             given=tolerance,
             expected=f"a finite number from {SMALLEST_TOLERANCE:g}",
-            remedy="use --tolerance 1e-4",
+            remedy="use tolerance=1e-4",
         )
     component_laws(task, laws)  # refuses what is no law
     state = as_state(task, start)

@@ -74,7 +74,7 @@ def solve(
                     given=last,
                     reach=f"time {before:.3g}, where the statistics leave every bound",
                     remedy=f"δ = {task.step:g} is beyond stability, or the loss has no minimum: "
-                    "lower --delta, or add a ridge",
+                    "lower step=, or add a ridge",
                 )
             passed = [time for time in grid[len(rows) :] if time <= solver.t]
             if passed:

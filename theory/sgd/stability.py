@@ -84,7 +84,7 @@ def with_default_step(task: Task, *, most: float) -> Task:
             f"task {task.name}: step",
             given="none",
             expected=f"one named by you: this loss grows so fast that no step above {_SMALLEST:g} is found stable",
-            remedy="give --delta, or a link or activation that grows less",
+            remedy="give step=, or a link or activation that grows less",
         )
     return replace(task, step=step)
 

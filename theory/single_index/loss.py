@@ -55,9 +55,9 @@ class PopulationLoss:
     quick: bool = False
 
     def __post_init__(self) -> None:
-        _check("lambda", self.lam, 0.0, LARGEST_SPIKE, "--lambda 1")
-        _check("eta1", self.eta1, 0.0, 1.0, "--eta1 0.45")
-        _check("noise", self.noise, 0.0, math.inf, "--noise 0.1")
+        _check("lambda", self.lam, 0.0, LARGEST_SPIKE, "lam=1")
+        _check("eta1", self.eta1, 0.0, 1.0, "eta1=0.45")
+        _check("noise", self.noise, 0.0, math.inf, "noise=0.1")
 
     @property
     def eta2(self) -> float:

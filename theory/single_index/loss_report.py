@@ -213,9 +213,11 @@ def describe_loss(
     Raises ``InputError`` where a point comes without λ and η_1, or one of these without the other.
     """
     if (lam is None) != (eta1 is None):
-        raise InputError("lambda, eta1", given=(lam, eta1), expected="both or neither", remedy="--lambda 1 --eta1 0.45")
+        raise InputError(
+            "lambda, eta1", given=(lam, eta1), expected="both or neither", remedy="give lam=1 and eta1=0.45"
+        )
     if point is not None and lam is None:
-        raise InputError("m1, m2", given=point, expected="also lambda and eta1", remedy="add --lambda 1 --eta1 0.45")
+        raise InputError("m1, m2", given=point, expected="also lambda and eta1", remedy="add lam=1 and eta1=0.45")
     PopulationLoss(link, lam=0.0, eta1=1.0, noise=noise)  # refuses a noise that is none, also without λ and η_1
     setting = None if lam is None or eta1 is None else (float(lam), float(eta1))
     numeric = None if setting is None else PopulationLoss(link, lam=setting[0], eta1=setting[1], noise=noise)

@@ -86,7 +86,7 @@ def taylor_terms(link: Link, *, order: int) -> tuple[TaylorTerm, ...]:
     """
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= LONGEST_TAYLOR:
         raise InputError(
-            "order", given=order, expected=f"a whole number from 1 to {LONGEST_TAYLOR}", remedy="use --order 4"
+            "order", given=order, expected=f"a whole number from 1 to {LONGEST_TAYLOR}", remedy="use order=4"
         )
     terms: list[TaylorTerm] = []
     for n in range(1, order + 1):

@@ -193,7 +193,7 @@ def test_bad_requests_say_what_to_do(arguments: dict[str, Any], message: str) ->
 
 
 def test_what_would_not_fit_is_refused_with_the_estimate() -> None:
-    with pytest.raises(BudgetError, match=r"about \d+ minutes and .* GiB.*use --force"):
+    with pytest.raises(BudgetError, match=r"about \d+ minutes and .* GiB.*use force=True"):
         derive("train", order=14)
     with pytest.raises(BudgetError, match="order 20"):
         planar_taylor("train", order=21, sizes=Sizes(1, 1, 1, Fraction(1)))

@@ -105,7 +105,7 @@ def test_the_default_step_shrinks_with_the_growth_of_the_link() -> None:
     assert committee().step == xor().step == 0.5
     assert committee(activation="x**3").step < 0.01
     assert single_index(link="x**3", step=0.3).step == 0.3
-    with pytest.raises(InputError, match="give --delta"):
+    with pytest.raises(InputError, match="give step="):
         single_index(link="x**8")
 
 

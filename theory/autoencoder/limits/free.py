@@ -118,9 +118,9 @@ def truncate(
 
 def _check_degree(degree: int) -> None:
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 2:
-        raise InputError("degree", given=degree, expected="a whole number from 2", remedy="use --degree 10")
+        raise InputError("degree", given=degree, expected="a whole number from 2", remedy="use degree=10")
     if degree > 10 * LARGEST_DEGREE:  # an estimate would not fit into a float
-        raise InputError("degree", given=degree, expected=f"up to {LARGEST_DEGREE}", remedy="use --degree 10")
+        raise InputError("degree", given=degree, expected=f"up to {LARGEST_DEGREE}", remedy="use degree=10")
     if degree > LARGEST_DEGREE or estimated_seconds(degree) > _SECONDS_ALLOWED:
         raise BudgetError(
             f"words of degree {degree}",
