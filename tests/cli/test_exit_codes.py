@@ -42,7 +42,7 @@ def test_sizes_written_with_an_exponent_are_whole_numbers() -> None:
 def test_remedies_speak_options(run: Run) -> None:
     code, _, err = run("simulate", *SIZES, "--replicas", "2", "--workers", "2", "--dask", "nowhere")
     remedy = "give one of the two, --workers or --dask"
-    assert (code, err) == (2, f"error: workers: got 2, expected workers or a cluster; {remedy}\n")
+    assert (code, err) == (2, f"error: workers: got 2, expected workers or a cluster, not both; {remedy}\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
