@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import permutations
 
 import numpy as np
 
 from numerics.gradient_flow.contraction import Array, Labels, Program
+from numerics.gradient_flow.eigenbasis import Rotation, diagonal, rotations
+from numerics.gradient_flow.factored import Summand, add_sum
 from theory.engine.diagram_tensor import Monomial, Tensor
 from theory.models.model import Model
 from theory.models.terms import Term, Terms, collect
@@ -42,8 +44,9 @@ class CompiledModel:
     gradients: Mapping[str, Weighted]
     rates: Mapping[str, float]
     shapes: Mapping[str, tuple[int, ...]]
+    rotations: tuple[Rotation, ...] = ()
 
-    @property
+    @cached_property
     def trained(self) -> tuple[Tensor, ...]:
         """The trained tensors."""
         return tuple(tensor for tensor in self.model.tensors if tensor.trained)
@@ -76,15 +79,20 @@ def compile_model(model: Model, values: Values) -> CompiledModel:
     """
     tensors = {t.name: t for t in (*model.tensors, *model.implied) if not t.average}
     shapes = {name: tuple(int(values[leg]) for leg in t.legs) for name, t in tensors.items()}
-    program = Program(shapes | {_conjugate(name): shape for name, shape in shapes.items()})
-    losses = {name: _compiled(program, terms, values) for name, terms in model.expanded.items()}
+    turned = rotations(model.expanded, tensors, values)
+    squares = {rotation.squares: (int(values[rotation.space]),) for rotation in turned}
+    program = Program(shapes | {_conjugate(name): shape for name, shape in shapes.items()} | squares)
+    expanded = dict(model.expanded)
+    for rotation in turned:
+        expanded = {name: diagonal(terms, rotation) for name, terms in expanded.items()}
+    losses = {name: _compiled(program, terms, values) for name, terms in expanded.items()}
     gradients, rates = {}, {}
     for tensor in model.tensors:
         if tensor.trained:
-            opened = gradient_terms(model.expanded[model.descend], tensor)
+            opened = gradient_terms(expanded[model.descend], tensor)
             gradients[tensor.name] = _compiled(program, opened, values)
             rates[tensor.name] = number(tensor.rate, values)
-    return CompiledModel(model, values, program, losses, gradients, rates, shapes)
+    return CompiledModel(model, values, program, losses, gradients, rates, shapes, tuple(turned))
 
 
 @lru_cache(maxsize=8)
@@ -140,23 +148,24 @@ def symmetrised(tensor: Tensor, gradient: Array) -> Array:
 def operands_of(compiled: CompiledModel, arrays: Mapping[str, Array]) -> Arrays:
     """The arrays, and beside them the conjugates of complex ones."""
     complex_names = [t.name for t in compiled.model.tensors if t.kind == "complex" and t.name in arrays]
+    if not complex_names:
+        return dict(arrays)
     return {**arrays, **{_conjugate(name): arrays[name].conj() for name in complex_names}}
 
 
 def _compiled(program: Program, terms: Terms, values: Values) -> Weighted:
-    parts: dict[int, float] = {}
+    summands: list[Summand] = []
     constant = 0.0
     for term in terms:
         weight = float(term.coefficient) * math.prod(float(values[name]) ** power for name, power in term.powers)
         factors = [(_conjugate(f.tensor) if f.conjugate else f.tensor, f.indices) for f in term.factors]
         sizes = {k: int(values[str(space)]) for k, space in enumerate(term.spaces)}
         output = _output(program, term, factors, sizes)
-        node = program.add(factors, output, sizes)
-        if node is None:
-            constant += weight
+        if factors:
+            summands.append(Summand(weight, tuple(factors), output, sizes))
         else:
-            parts[node] = parts.get(node, 0.0) + weight
-    return Weighted(tuple((weight, node) for node, weight in parts.items()), constant)
+            constant += weight
+    return Weighted(tuple(add_sum(program, summands)), constant)
 
 
 def _output(program: Program, term: Term, factors: list[tuple[str, Labels]], sizes: dict[int, int]) -> Labels:

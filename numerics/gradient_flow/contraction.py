@@ -39,32 +39,50 @@ class Program:
         """The node of Σ over all labels not in ``output`` of the product; ``None`` for the empty product."""
         if not factors:
             return None
-        operands = [(self._leaf(name), labels) for name, labels in factors]
+        last = [k for k, (_, labels) in enumerate(factors) if len(labels) == 1 and labels[0] in output]
+        if last and len(last) < len(factors) and len(factors) > 2:
+            inside = [factor for k, factor in enumerate(factors) if k not in last]
+            if set(output) <= {label for _, labels in inside for label in labels}:
+                node = self.add(inside, output, sizes)
+                for k in last:  # a vector on an open leg scales the result, which others may share
+                    node, _ = self.pair((node or 0, output), (self.leaf(factors[k][0]), factors[k][1]), output, sizes)
+                return node
+        operands = [(self.leaf(name), labels) for name, labels in factors]
         operands = [self._diagonal(node, labels, factors, output) for node, labels in operands]
         if len(operands) == 1:
-            return self._pair(operands[0], None, output, sizes)[0]
+            return self.pair(operands[0], None, output, sizes)[0]
         for pair in _path([labels for _, labels in operands], output, sizes):
             chosen = [operands[k] for k in sorted(pair)]
             operands = [operand for k, operand in enumerate(operands) if k not in pair]
             kept = {label for _, labels in operands for label in labels} | set(output)
             if len(chosen) == 1:
-                operands.append(self._pair(chosen[0], None, _keep(chosen[0][1], kept), sizes))
+                operands.append(self.pair(chosen[0], None, _keep(chosen[0][1], kept), sizes))
                 continue
             first, second = chosen
             labels = output if not operands else _keep(first[1] + second[1], kept)
-            operands.append(self._pair(first, second, labels, sizes))
+            operands.append(self.pair(first, second, labels, sizes))
         node, labels = operands[0]
-        return node if labels == output else self._pair((node, labels), None, output, sizes)[0]
+        return node if labels == output else self.pair((node, labels), None, output, sizes)[0]
 
     def run(self, operands: Mapping[str, Array], nodes: Sequence[int], known: Mapping[int, Array]) -> list[Array]:
         """The values of nodes; ``known`` holds those that are there already."""
-        values: dict[int, Array] = dict(known)
-        for node in self.order(nodes, frozenset(known)):
-            step = self.steps[node]
-            if step.apply is None:
+        return self.follow(self.order(nodes, frozenset(known)), operands, nodes, known)
+
+    def follow(
+        self, order: Sequence[int], operands: Mapping[str, Array], nodes: Sequence[int], known: Mapping[int, Array]
+    ) -> list[Array]:
+        """The same, the order of the steps being known."""
+        values = dict(known)
+        steps = self.steps
+        for node in order:
+            step = steps[node]
+            apply, inputs = step.apply, step.inputs
+            if apply is None:
                 values[node] = operands[str(step.name)]
+            elif len(inputs) == 2:
+                values[node] = apply(values[inputs[0]], values[inputs[1]])
             else:
-                values[node] = step.apply(*(values[k] for k in step.inputs))
+                values[node] = apply(*[values[k] for k in inputs])
         return [values[node] for node in nodes]
 
     def order(self, nodes: Sequence[int], known: frozenset[int]) -> list[int]:
@@ -91,10 +109,12 @@ class Program:
     def __post_init__(self) -> None:
         self._orders: dict[object, list[int]] = {}
 
-    def _leaf(self, name: str) -> int:
-        return self._step(("leaf", name), Step(name, (), None, 0.0, math.prod(self.shapes[name])))
+    def leaf(self, name: str) -> int:
+        """The node of an operand."""
+        return self.step(("leaf", name), Step(name, (), None, 0.0, math.prod(self.shapes[name])))
 
-    def _step(self, key: object, step: Step) -> int:
+    def step(self, key: object, step: Step) -> int:
+        """The node of a step, which is added unless one with this key is there."""
         if key not in self._known:
             self._known[key] = len(self.steps)
             self.steps.append(step)
@@ -117,9 +137,9 @@ class Program:
             return taken
 
         entries = self.steps[node].entries
-        return self._step(("diagonal", node, pattern), Step(None, (node,), diagonal, entries, entries)), distinct
+        return self.step(("diagonal", node, pattern), Step(None, (node,), diagonal, entries, entries)), distinct
 
-    def _pair(
+    def pair(
         self, first: tuple[int, Labels], second: tuple[int, Labels] | None, output: Labels, sizes: Mapping[int, int]
     ) -> tuple[int, Labels]:
         """Contract two operands (or sum one) to the labels of ``output``."""
@@ -136,7 +156,7 @@ class Program:
         entries = math.prod(sizes[label] for label in output)
         make = _summed if second is None else _contracted
         step = Step(None, inputs, make(*pattern), flops, entries)
-        return self._step((inputs, pattern), step), output
+        return self.step((inputs, pattern), step), output
 
 
 def _path(labels: Sequence[Labels], output: Labels, sizes: Mapping[int, int]) -> Sequence[tuple[int, ...]]:
@@ -176,6 +196,8 @@ def _contracted(a: Labels, b: Labels, output: Labels) -> Callable[..., Array]:
     order = [*batch, *kept_left, *kept_right]
     turn = [order.index(label) for label in output]
     straight = turn == list(range(len(turn)))
+    if not lone_a and not lone_b and len(a) == 2 and len(b) == 2 and len(inner) == 1 and not batch and len(output) == 2:
+        return _matrices(a, b, output, inner[0])
     if inner:
         turn_a = [rest_a.index(label) for label in (*batch, *kept_left, *inner)]
         turn_b = [rest_b.index(label) for label in (*batch, *inner, *kept_right)]
@@ -205,3 +227,16 @@ def _contracted(a: Labels, b: Labels, output: Labels) -> Callable[..., Array]:
         return result if straight else result.transpose(turn)
 
     return multiply
+
+
+def _matrices(a: Labels, b: Labels, output: Labels, inner: int) -> Callable[..., Array]:
+    """A product of two matrices, each as it is or transposed."""
+    swap = output[0] not in a
+    turn_a, turn_b = a[1] != inner, b[0] != inner
+
+    def apply(x: Array, y: Array) -> Array:
+        x, y = (x.T if turn_a else x), (y.T if turn_b else y)
+        result: Array = y.T @ x.T if swap else x @ y
+        return result
+
+    return apply

@@ -21,7 +21,8 @@ from numerics.gradient_flow.compiled import (
     operands_of,
     symmetrised,
 )
-from numerics.gradient_flow.contraction import Array
+from numerics.gradient_flow.contraction import Array, Program
+from numerics.gradient_flow.eigenbasis import rotate
 from theory.engine.diagram_tensor import Tensor
 from theory.errors import InputError
 
@@ -87,6 +88,9 @@ class ModelFlow:
 
     def __post_init__(self) -> None:
         program = self.compiled.program
+        tensors = {tensor.name: tensor for tensor in self.compiled.model.tensors}
+        for rotation in self.compiled.rotations:
+            self.arrays = rotate(self.arrays, tensors, rotation)
         operands = operands_of(self.compiled, self.arrays) | constant_operands(program)
         names = self.compiled.constants
         constant = set(program.constant(names))
@@ -97,6 +101,8 @@ class ModelFlow:
         self._known = dict(zip(wanted, program.run(fixed, wanted, {}), strict=True))
         self._spread = [(w, [node for _, node in w.parts]) for w in self._gradients]
         self._together = [node for _, group in self._spread for node in group]
+        self._order = program.order(self._together, frozenset(self._known))
+        self._needed = {k: v for k, v in self._known.items() if k in _inputs(program, self._order, self._together)}
 
     @cached_property
     def _gradients(self) -> list[Weighted]:
@@ -135,18 +141,23 @@ class ModelFlow:
         """dT/dt = −η · rate · ∂(loss descended)/∂T for all trained tensors."""
         compiled = self.compiled
         operands = operands_of(compiled, self.unpack(state))
-        values = compiled.program.run(operands, self._together, self._known)
-        parts, place = [], 0
+        values = compiled.program.follow(self._order, operands, self._together, self._needed)
+        velocity = np.empty_like(state)
+        moved = self.unpack(velocity)
+        place = 0
         for tensor, (weighted, nodes) in zip(compiled.trained, self._spread, strict=True):
-            found = evaluate(weighted, values[place : place + len(nodes)])
+            found = values[place : place + len(nodes)]
             place += len(nodes)
-            dtype = np.complex128 if tensor.kind in ("complex", "hermitian") else np.float64
-            shape = compiled.shapes[tensor.name]
-            gradient = np.broadcast_to(np.asarray(found), shape)
-            gradient = symmetrised(tensor, gradient if dtype == np.complex128 else gradient.real)
-            scaled = np.ascontiguousarray(-self.eta * compiled.rates[tensor.name] * gradient, dtype=dtype)
-            parts.append(scaled.view(np.float64).ravel())
-        return np.concatenate(parts) if parts else np.zeros(0)
+            scale, target = -self.eta * compiled.rates[tensor.name], moved[tensor.name]
+            if tensor.kind == "real" and found and not weighted.constant and not any(map(np.iscomplexobj, found)):
+                np.multiply(found[0], scale * weighted.parts[0][0], out=target)
+                for (weight, _), value in zip(weighted.parts[1:], found[1:], strict=True):
+                    target += (scale * weight) * value
+                continue
+            gradient = np.broadcast_to(np.asarray(evaluate(weighted, found)), target.shape)
+            gradient = symmetrised(tensor, gradient if np.iscomplexobj(target) else gradient.real)
+            target[...] = scale * gradient
+        return velocity
 
     def losses(self, state: Array) -> list[float]:
         """All losses of the model, in order."""
@@ -181,6 +192,10 @@ class ModelFlow:
             direction = (self.velocity(state + nudge * direction) - velocity) / (nudge * length)
             rate = float(np.linalg.norm(direction))
         return rate
+
+
+def _inputs(program: Program, order: Sequence[int], nodes: Sequence[int]) -> set[int]:
+    return {k for node in order for k in program.steps[node].inputs} | set(nodes)
 
 
 def follow_flow(flow: ModelFlow, times: Sequence[float], *, tolerance: float) -> list[list[float]]:
