@@ -9,6 +9,7 @@ from typing import Any
 from regimes.derive import Source, derive
 from regimes.faces import Face, parse_face
 from theory.checks import whole
+from theory.equations.closed_form import ClosedForm, close
 from theory.equations.equation import Equation, monomial_text
 from theory.equations.reduced import ReducedSeries, reduce_series
 from theory.equations.search import Findings, search
@@ -30,8 +31,7 @@ class Solution:
     loss: str
     series: ReducedSeries
     findings: Findings
-    closed_form: str | None = None
-    closed_form_latex: str | None = None
+    closed_form: ClosedForm | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -61,7 +61,7 @@ class Solution:
             },
             "fitted_to": found.fitted_to,
             "checked_to": found.checked_to,
-            "closed_form": self.closed_form,
+            "closed_form": str(self.closed_form) if self.closed_form else None,
             "warnings": list(self.warnings),
             "version": 1,
         }
@@ -93,8 +93,8 @@ class Solution:
         rows += [equation.to_latex() for equation in self.equations]
         if not self.equations:
             rows.append(rf"& \text{{{self._verdict()}}}")
-        if self.closed_form_latex:
-            rows.append(f"& G = {self.closed_form_latex}")
+        if self.closed_form:
+            rows.append(f"& G = {self.closed_form.to_latex()}")
         return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
 
     def _verdict(self) -> str:
@@ -114,6 +114,7 @@ def solve(
     operator_order: int = 2,
     degree: int = 3,
     time_degree: int = 1,
+    closed: bool = True,
     force: bool = False,
     source: Source | None = None,
     progress: Progress | None = None,
@@ -121,7 +122,9 @@ def solve(
     """Find the linear equations that the leading loss of a face satisfies, from its exact coefficients alone. [D] §4.
 
     ``order`` is that of the series; ``operator_order``, ``degree`` (in the drives and ratios) and ``time_degree``
-    bound the search. The last two orders of the series, and a fifth of all conditions at least, only check.
+    bound the search; ``closed`` asks for the solution as well.
+
+    The last two orders of the series, and a fifth of all conditions at least, only check.
 
     >>> print(solve("R,N|m", order=6).equations[0])
     G_x + (-4 A^2 + 4 A) G_A = 0
@@ -133,7 +136,7 @@ def solve(
     coefficients = derive(loss, order=order, face=chosen, force=force, source=source)
     series = reduce_series(coefficients.coefficients, constant=coefficients.constant)
     findings = search(series, order=operator_order, degree=degree, time_degree=time_degree, progress=progress)
-    return Solution(chosen, loss, series, findings, warnings=_warnings(findings))
+    return Solution(chosen, loss, series, findings, close(series) if closed else None, _warnings(findings))
 
 
 def _warnings(findings: Findings) -> tuple[str, ...]:

@@ -103,12 +103,12 @@ class Operator:
         return Operator(result)
 
     def normalised(self) -> Operator:
-        """Whole coefficients without a common factor, the first of them positive."""
+        """Whole coefficients without a common factor, the highest time derivative's first one positive."""
         if not self.terms:
             return self
         denominator = lcm(*(c.denominator for c in self.terms.values()))
         common = gcd(*(int(c * denominator) for c in self.terms.values()))
-        first = next(iter(self.terms.values()))
+        first = self.terms[max(self.terms, key=lambda term: (term[0], term[1]))]
         scale = Fraction(denominator, common) * (1 if first > 0 else -1)
         return Operator({term: c * scale for term, c in self.terms.items()})
 

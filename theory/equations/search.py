@@ -101,6 +101,30 @@ def search(
     return partial or Findings((), *last, series.order, tuple(undecided))
 
 
+@dataclass(frozen=True)
+class Count:
+    """A box and what the series says about it: without ``solutions`` there is no equation in it, over the rationals."""
+
+    box: Box
+    unknowns: int
+    conditions: int
+    solutions: int
+
+
+def count_solutions(series: ReducedSeries, box: Box) -> Count:
+    """The dimension modulo a prime of a box's operators that annihilate all that is known of the series.
+
+    The rank modulo a prime is at most the rank over the rationals, so that 0 is a proof that the box holds none.
+
+    >>> from theory.equations.reduced import plain_series
+    >>> count_solutions(plain_series([1, 3, 2, 7, 1, 9, 4, 5]), Box(1, 0, 1)).solutions
+    0
+    """
+    table = _Conditions(series, box)
+    rank = table.matrix(PRIMES[0], table.rows).rank()
+    return Count(box, len(table.terms), len(table.rows), len(table.terms) - int(rank))
+
+
 class _Conditions:
     """The linear conditions on the coefficients of a box's operators, column by column."""
 
