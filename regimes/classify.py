@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import overload
 
 from regimes.atlas import ATLAS
 from regimes.faces import Face
+from regimes.model_regime import Regime, model_regime, read_scaling
 from regimes.prism import SIZE_NAMES, VERTICES
 from regimes.scaling import Scaling, power
 from theory.errors import InputError
+from theory.models.model import Model
 
+AUTOENCODER_NAME = "autoencoder"
+VERSION = 1
 _MEANING = {
     "R": "target term",
     "N": "quadratic term, new pair of weights on an n node",
@@ -44,12 +51,16 @@ class Classification:
         ``terms`` has the exponent of each of the six rates, and the ``margin`` by which it loses (0: it wins).
         """
         return {
+            "version": VERSION,
+            "model": AUTOENCODER_NAME,
+            "scaling": self.scaling.to_json(),
             "face": self.face.name,
             "vertices": list(self.face.vertices),
             "dimension": self.face.dimension,
             "rate_exponent": str(self.rate_exponent),
             "train_scale": str(self.train_scale),
             "population_scale": str(self.population_scale),
+            "scales": {"train": str(self.train_scale), "population": str(self.population_scale)},
             "solution": self.solution,
             "warnings": list(self.warnings),
             "terms": [
@@ -97,8 +108,25 @@ class Classification:
         return "\n".join((r"\begin{aligned}", *(rf"{row} \\" for row in rows), r"\end{aligned}"))
 
 
-def classify(scaling: Scaling) -> Classification:
-    """The face of the prism a scaling selects, with its scales. [P] §4.
+@overload
+def classify(scaling: Scaling) -> Classification: ...
+@overload
+def classify(
+    scaling: Scaling | Mapping[str, Fraction | int | str] | str,
+    *,
+    model: Model | str | Path,
+    progress: Callable[[int, int], None] | None = ...,
+) -> Classification | Regime: ...
+def classify(
+    scaling: Scaling | Mapping[str, Fraction | int | str] | str,
+    *,
+    model: Model | str | Path = AUTOENCODER_NAME,
+    progress: Callable[[int, int], None] | None = None,
+) -> Classification | Regime:
+    """The face that a scaling selects, with its scales: of the prism, or of any model's own polytope. [P] §4.
+
+    For another ``model`` than the autoencoder the scaling is a mapping or a text ``p=1,n=2,…`` of exponents, and the
+    result a ``Regime``: see ``regimes.model_regime.model_regime``.
 
     The scales are those of the moving parts at times ηt ~ N^(−rate). Before any merge a leading term of L̂ or L is one
     of σ²n × {1, σ²n, σ²p} for R, N, P, and every merge multiplies it by a rate: L̂(t) − L̂(0) ~ σ²n · max(1, σ²n, σ²p).
@@ -110,13 +138,20 @@ def classify(scaling: Scaling) -> Classification:
     >>> result.face.name, str(result.rate_exponent), str(result.train_scale), str(result.population_scale)
     ('small-data', '-1', '0', '-1')
 
-    Raises ``InputError`` for anything but a ``Scaling``.
+    Raises ``InputError`` for what is no scaling.
     """
+    if model != AUTOENCODER_NAME:
+        declared = Model.of(model)
+        if declared != Model.named(AUTOENCODER_NAME):
+            exponents = scaling.weights if isinstance(scaling, Scaling) else scaling
+            return model_regime(declared, exponents, progress=progress)
+    if isinstance(scaling, str | Mapping):
+        scaling = Scaling(**read_scaling(scaling, SIZE_NAMES))
     if not isinstance(scaling, Scaling):
         raise InputError(
             "scaling",
             given=scaling,
-            expected="a Scaling",
+            expected="a Scaling, or exponents by name",
             remedy="give for example Scaling(p=1, n=1, m=2, sigma2=-1); rank_faces takes actual sizes",
         )
     rates = scaling.rates

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ringprism.console import emit, warn
-from ringprism.options import Format, FormatOption
+from ringprism.console import emit, progress_bar, warn
+from ringprism.options import Format, FormatOption, ModelOption
 from theory.errors import InputError
 
 if TYPE_CHECKING:
     from regimes.ranking import Ranking
     from regimes.scaling import Scaling
+    from theory.models.model import Model
 
 
 def classify(
@@ -21,6 +22,10 @@ def classify(
     n: Annotated[str | None, typer.Option("--n", metavar="B", help="n = N^B.")] = None,
     m: Annotated[str | None, typer.Option("--m", metavar="C", help="m = N^C.")] = None,
     sigma2: Annotated[str | None, typer.Option("--sigma2", metavar="D", help="σ² = N^D.")] = None,
+    scaling: Annotated[
+        str | None, typer.Option("--scaling", help="All exponents at once, for any model: p=1,n=2,m=1,sigma2=-2.")
+    ] = None,
+    model: ModelOption = "autoencoder",
     sizes: Annotated[
         str | None, typer.Option("--sizes", help="Actual sizes instead: p=200,n=100,m=400,sigma2=1/200.")
     ] = None,
@@ -33,6 +38,20 @@ def classify(
 
     With exponents of N the answer is exact. With actual sizes the faces are ranked by how far they are.
     """
+    declared = _declared(model)
+    given = {"p": p, "n": n, "m": m, "sigma2": sigma2}
+    if scaling is not None or (declared is not None and sizes is None):
+        if sizes is not None or (scaling is not None and any(value is not None for value in given.values())):
+            raise InputError(
+                "classify", given="--scaling and others", expected="one of the ways", remedy="drop either of them"
+            )
+        text = scaling or ",".join(f"{name}={value}" for name, value in given.items() if value is not None)
+        _classify_scaling(text, declared, figure, format)
+        return
+    if declared is not None:
+        raise InputError(
+            "--sizes", given=sizes, expected="the autoencoder", remedy="give --scaling, exponents of N, for this model"
+        )
     exponents = {"--p": p, "--n": n, "--m": m, "--sigma2": sigma2}
     missing = [name for name, value in exponents.items() if value is None]
     if sizes is not None and len(missing) < len(exponents):
@@ -50,6 +69,31 @@ def classify(
         _classify_sizes(sizes, figure, format)
     else:
         _classify_exponents([str(value) for value in exponents.values()], figure, format)
+
+
+def _declared(model: str) -> Model | None:
+    """The model, ``None`` for the autoencoder."""
+    from theory.models.model import Model
+
+    declared = Model.of(model)
+    return None if declared == Model.named("autoencoder") else declared
+
+
+def _classify_scaling(text: str, model: Model | None, figure: Path | None, format: Format) -> None:
+    from regimes.classify import classify as classify_scaling
+    from regimes.model_regime import read_scaling
+    from regimes.prism import SIZE_NAMES
+
+    if model is None:
+        exponents = read_scaling(text, SIZE_NAMES)
+        _classify_exponents([str(exponents[name]) for name in SIZE_NAMES], figure, format)
+        return
+    if figure is not None:
+        raise InputError("--figure", given=str(figure), expected="the autoencoder's prism", remedy="leave it out")
+    with progress_bar("words") as progress:
+        result = classify_scaling(text, model=model, progress=progress)
+    warn(result.warnings)
+    emit(result, format)
 
 
 def _classify_exponents(exponents: list[str], figure: Path | None, format: Format) -> None:

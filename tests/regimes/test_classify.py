@@ -41,8 +41,8 @@ def test_scales_are_the_degrees_of_the_exact_series(name: str) -> None:
 def test_json_is_what_scripts_rely_on(name: str) -> None:
     data = json.loads(json.dumps(classify(Scaling(*INSIDE[name])).to_json(), allow_nan=False))
     assert list(data) == [
-        "face", "vertices", "dimension", "rate_exponent", "train_scale", "population_scale", "solution", "warnings",
-        "terms",
+        "version", "model", "scaling", "face", "vertices", "dimension", "rate_exponent", "train_scale",
+        "population_scale", "scales", "solution", "warnings", "terms",
     ]  # fmt: skip
     assert data["face"] == name
     assert {term["vertex"] for term in data["terms"] if term["margin"] == "0"} == set(data["vertices"])
