@@ -22,6 +22,7 @@ from typing import NoReturn
 import sympy
 
 from theory.errors import InputError
+from theory.softplus import Softplus
 
 LONGEST_TEXT = 500
 DEEPEST_NESTING = 30
@@ -67,18 +68,19 @@ _FUNCTIONS = {
     "relu": _Function(_relu, lambda x: max(x, 0.0), copies=2),
     "sigmoid": _Function(_sigmoid, lambda x: (1 + math.tanh(x / 2)) / 2),
     "sin": _Function(sympy.sin, math.sin),
+    "softplus": _Function(Softplus, lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x)))),
     "sqrt": _Function(sympy.sqrt, math.sqrt),
     "tanh": _Function(sympy.tanh, math.tanh),
 }
 _CONSTANTS = {"pi": (sympy.pi, math.pi), "e": (sympy.E, math.e)}
-_HERMITE = ("He", "hermite")
+_HERMITE = "He"
 
 
 def parse_expression(text: str, variables: Sequence[str] = ("x",), *, what: str = "expression") -> sympy.Expr:
     """The formula as a SymPy expression in real symbols named ``variables``.
 
-    Functions: abs, cos, erf, exp, gelu, log, relu, sigmoid, sin, sqrt, tanh, and ``He(k, x)``, the probabilists'
-    Hermite polynomial (also written ``hermite``); constants pi and e. ``what`` names the input in errors.
+    Functions: abs, cos, erf, exp, gelu, log, relu, sigmoid, sin, softplus, sqrt, tanh, and ``He(k, x)``, the
+    probabilists' Hermite polynomial; constants pi and e. ``what`` names the input in errors.
 
     >>> parse_expression("x**3 - 3*x")
     x**3 - 3*x
@@ -264,8 +266,13 @@ class _Parser:
             return _Node(self._variables[name], None, 1, 1)
         if name in _CONSTANTS:
             return _Node(*_CONSTANTS[name], 0, 1)
-        if name in _HERMITE:
+        if name == _HERMITE:
             return self._hermite(token)
+        if name == "hermite":
+            expected = "He(k, x), the probabilists' Hermite polynomial; hermite is the physicists' in SymPy and SciPy"
+            self._refuse(
+                token.position, expected, "write He(3, x) for x**3 - 3*x; the physicists' is 2**(k/2)*He(k, sqrt(2)*x)"
+            )
         if name not in _FUNCTIONS:
             known = ", ".join((*self._variables, *_CONSTANTS, *_FUNCTIONS, "He"))
             self._refuse(token.position, f"one of {known}, not {name[:30]!r}", self._example())

@@ -17,8 +17,25 @@ from numpy.typing import NDArray
 
 from theory.errors import InputError
 from theory.single_index.link import Link, X
+from theory.softplus import Softplus
 
-_POLYNOMIAL, _ADD, _MULTIPLY, _POWER, _RECIPROCAL, _SQRT, _EXP, _LOG, _SIN, _COS, _TANH, _ERF, _ABS, _SIGN = range(14)
+(
+    _POLYNOMIAL,
+    _ADD,
+    _MULTIPLY,
+    _POWER,
+    _RECIPROCAL,
+    _SQRT,
+    _EXP,
+    _LOG,
+    _SIN,
+    _COS,
+    _TANH,
+    _ERF,
+    _ABS,
+    _SIGN,
+    _SOFTPLUS,
+) = range(15)
 
 _UNARY = {
     sympy.exp: _EXP,
@@ -29,6 +46,7 @@ _UNARY = {
     sympy.erf: _ERF,
     sympy.Abs: _ABS,
     sympy.sign: _SIGN,
+    Softplus: _SOFTPLUS,
 }
 
 
@@ -190,6 +208,9 @@ def execute(instructions: NDArray[np.int64], constants: NDArray[np.float64], reg
         elif operation == _ABS:
             for i in range(width):
                 target[i] = abs(first[i])
+        elif operation == _SOFTPLUS:
+            for i in range(width):
+                target[i] = max(first[i], 0.0) + math.log1p(math.exp(-abs(first[i])))
         else:
             for i in range(width):
                 target[i] = np.sign(first[i])

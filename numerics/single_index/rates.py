@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 from scipy.integrate import LSODA
@@ -18,14 +17,13 @@ from scipy.integrate import LSODA
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import Overlaps, Start
 from theory.errors import InputError
-from theory.single_index.exponent import information_exponent
-from theory.single_index.taylor import variance_slope
-from theory.single_index.verdict import verdict
+from theory.single_index.exponent import signal_exponent
+from theory.single_index.noise import fitted_noise, gradient_noise
+from theory.single_index.verdict import spike_slope, verdict
 
 NORM_SHARE = 0.5
 """How much of the signal the normalisation drift may take, at its worst point on the way to the target."""
 
-_NODES = 32
 _MOST_ODE_STEPS = 4000
 _LOST = 1e-3
 
@@ -43,15 +41,22 @@ def theory_exponent(setting: Setting, start: Start, target: float = 0.5) -> floa
     >>> [theory_exponent(plain, parse_start(text)) for text in ("random", "transfer:0.25", "0.5,0")]
     [3.0, 2.0, 1.0]
     """
-    k = information_exponent(setting.link).exponent
+    k = signal_exponent(setting.link, variance=setting.loss.B).exponent
     decay = _decay(setting, start)
     if decay == 0:
         return 1.0 if ode_samples(setting, start.typical(setting), 1e-15, target) is not None else None
     if verdict(setting.loss).answer == "trapped":
         return None
-    if k <= 2 or (setting.lam > 0 and float(variance_slope(setting.link)) < 0):
-        return 1.0
-    return 1.0 + 2.0 * decay * (k - 2)
+    return 1.0 + 2.0 * decay * _power(setting, k)
+
+
+def _power(setting: Setting, k: int) -> int:
+    """By which power of the overlap the signal is weaker than the normalisation's drift: k − 2 for k ≥ 3.
+
+    Zero where the spike's own term drives starts out: that term is of first order in the overlap, as the drift is.
+    """
+    driven = setting.lam > 0 and spike_slope(setting.loss) < 0
+    return 0 if driven else max(k - 2, 0)
 
 
 def choose_steps(setting: Setting, start: Start, dims: Sequence[int], target: float) -> tuple[float, ...]:
@@ -60,7 +65,8 @@ def choose_steps(setting: Setting, start: Start, dims: Sequence[int], target: fl
     c is the largest with which, at every dimension, the normalisation drift ½δE[c²]‖m‖ stays below ``NORM_SHARE`` of
     the signal ‖∇^sphΦ‖ along the population flow from the start's typical overlaps to the target.
     """
-    power = max(information_exponent(setting.link).exponent - 2, 0) if _decay(setting, start) > 0 else 0
+    k = signal_exponent(setting.link, variance=setting.loss.B).exponent
+    power = _power(setting, k) if _decay(setting, start) > 0 else 0
     settings = [replace(setting, d=d) for d in dims]
     overlaps = [math.hypot(*start.typical(one)) for one in settings]
     factor = min(
@@ -92,27 +98,22 @@ def ode_samples(setting: Setting, begin: Overlaps, step: float, target: float) -
 
 
 def noise_strength(setting: Setting, m1: float, m2: float) -> float:
-    """E[c²] for c = 2(f(z) − y)f′(z), by Gauss–Hermite quadrature; exact for polynomial links up to degree 16.
+    """E[c²] for c = 2(f(z) − y)f′(z), exact for polynomials, else by quadrature; see ``theory.single_index.noise``.
 
     >>> from theory.single_index.link import Link
     >>> noise_strength(Setting(Link.parse("x"), lam=0.0, eta1=1.0, d=10), 0.0, 0.0)
     8.0
     """
-    _, A, C = (float(x) for x in setting.loss.fields(m1, m2))
-    nodes, weights = _hermite_rule()
-    z = math.sqrt(A) * nodes[:, None]
-    label = C / A * z + math.sqrt(max(0.0, setting.loss.B - C * C / A)) * nodes[None, :]
-    slope = setting.link.derivative(z)
-    squares = ((setting.link.value(z) - setting.link.value(label)) ** 2 + setting.noise) * slope**2
-    return float(round(4 * (weights @ squares @ weights), 12))
+    return gradient_noise(setting.loss, m1, m2).value
 
 
 def _largest_delta(setting: Setting, begin: Overlaps, target: float) -> float:
     """The smallest along the way of NORM_SHARE · 2‖∇^sphΦ‖ / (E[c²]‖m‖); at the start alone, if there is no way."""
     largest: list[float] = []
+    strength = fitted_noise(setting.loss)
     for _, m1, m2 in _follow(setting, begin, 0.0):
         norm, signal = math.hypot(m1, m2), math.hypot(*_spherical(setting, m1, m2))
-        cost = noise_strength(setting, m1, m2) * norm
+        cost = strength(m1, m2) * norm
         if cost > 0:
             largest.append(NORM_SHARE * 2 * signal / cost)
         if (abs(m1) if setting.even else m1) >= target:
@@ -130,9 +131,11 @@ def _largest_delta(setting: Setting, begin: Overlaps, target: float) -> float:
 def _follow(setting: Setting, begin: Overlaps, delta: float) -> Iterator[tuple[float, float, float]]:
     """(t, m_1, m_2) along dm/dt = −∇^sphΦ − ½δE[c²]m, as the solver steps, until nothing more will happen."""
 
+    strength = fitted_noise(setting.loss)
+
     def velocity(_time: float, m: np.ndarray) -> np.ndarray:
         m = m / max(1.0, float(np.linalg.norm(m)))
-        drift = 0.5 * delta * noise_strength(setting, m[0], m[1]) if delta else 0.0
+        drift = 0.5 * delta * strength(m[0], m[1]) if delta else 0.0
         return -np.array(_spherical(setting, m[0], m[1])) - drift * m
 
     begun = math.hypot(*begin)
@@ -158,9 +161,3 @@ def _decay(setting: Setting, start: Start) -> float:
     if isinstance(start, PcaStart) and start.limit(setting) == 0:
         return 0.5
     return start.decay
-
-
-@lru_cache(maxsize=1)
-def _hermite_rule() -> tuple[np.ndarray, np.ndarray]:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    return nodes, weights / weights.sum()

@@ -54,6 +54,8 @@ def loss(
         )
     point = None if m1 is None or m2 is None else (m1, m2)
     report = describe_loss(Link.parse(link), lam=lam, eta1=eta1, point=point, order=order, noise=noise)
+    if format is not Format.text:
+        console.warn(report.warnings)
     if figure is not None and lam is not None and eta1 is not None:
         from numerics.figures.single_index import draw_loss
         from numerics.figures.style import save

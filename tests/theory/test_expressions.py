@@ -29,7 +29,7 @@ READ = [
     ("sigmoid(2*x)", (1 + sympy.tanh(x)) / 2),
     ("gelu(x)", x * (1 + sympy.erf(x / sympy.sqrt(2))) / 2),
     ("He(3, x)/6", (x**3 - 3 * x) / 6),
-    ("hermite(4, 2*x)", (2 * x) ** 4 - 6 * (2 * x) ** 2 + 3),
+    ("He(4, 2*x)", (2 * x) ** 4 - 6 * (2 * x) ** 2 + 3),
     ("((x))", x),
     (" \tsqrt(4)*x\n", 2 * x),
 ]

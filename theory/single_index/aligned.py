@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import fmpq, fmpq_poly
 
+from theory.single_index.exponent import signal_exponent, vanishes
 from theory.single_index.loss import PopulationLoss
 from theory.single_index.moments import hermite_basis
 
@@ -123,8 +124,7 @@ def _seen(loss: PopulationLoss) -> tuple[Zero, ...]:
         low, high = float(grid[i]), float(grid[i + 1])
         root = brentq(lambda m: float(aligned_slope(quick, m)), low, high, xtol=1e-14, maxiter=1000)
         places.append((float(root), int(np.sign(values[i])), int(np.sign(values[i + 1]))))
-    at_zero = abs(float(aligned_slope(loss, 0.0)))
-    if at_zero <= noise:
+    if _flat_at_zero(loss):
         beside = int(np.searchsorted(grid, 0.0))
         places = [place for place in places if not grid[beside - 1] <= place[0] <= grid[beside]]
         places.append((0.0, int(np.sign(values[beside - 1])), int(np.sign(values[beside]))))
@@ -136,6 +136,30 @@ def _seen(loss: PopulationLoss) -> tuple[Zero, ...]:
         for (m, _, _), h in zip(places, steps.tolist(), strict=True)
     ]
     return tuple(Zero(*place, bend) for place, bend in zip(places, bends, strict=True))
+
+
+def _flat_at_zero(loss: PopulationLoss) -> bool:
+    """Whether Φ′(0) = −2F_1(1)F_1(B)√… vanishes: known of the coefficients, not read off a small number."""
+    return vanishes(loss.link, 1) or vanishes(loss.link, 1, variance=loss.B)
+
+
+def planar_end(loss: PopulationLoss, m: float, zeros: tuple[Zero, ...]) -> float | None:
+    """Where dm/dt = −Φ′(1 − m²) leads from m, by the sign of Φ′ there and the next zero; None where that is unknown.
+
+    Without a spike Φ′ = −2Σ k F_k(1)² m^{k−1}/k! is negative for m > 0 whatever the link, and near 0 its sign for
+    m < 0 is that of the first term.
+    """
+    slope = float(aligned_slope(loss, m))
+    noise = 10 * loss.error + _NOISE * abs(float(aligned_slope(loss, 1.0)))
+    sign = int(np.sign(slope)) if abs(slope) > noise or (loss.link.is_polynomial and slope) else 0
+    if sign == 0 and loss.lam == 0:
+        k = signal_exponent(loss.link, variance=1.0).exponent
+        sign = -1 if m > 0 or k % 2 else 1
+    if sign == 0:
+        return None
+    if sign < 0:
+        return min((zero.m for zero in zeros if zero.m > m), default=1.0)
+    return max((zero.m for zero in zeros if zero.m < m), default=-1.0)
 
 
 def _as_fmpq(number: float) -> fmpq:

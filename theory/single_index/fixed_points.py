@@ -24,6 +24,10 @@ _DIFFERENCE = 1e-4
 _ZERO = 1e-5
 _SAME = 1e-4
 _SMALL_CIRCLE = 0.02
+_SLOW_STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7)
+_SLOW_ROUNDS = 30
+_SLOW_SETTLED = 1e-4
+_SLOW_NOISE = 1e-11
 _BEND = 0.02
 _NAMES = {
     (a, b): "half-stable" if 0 in (a, b) else "saddle" if a != b else "stable" if a < 0 else "unstable"
@@ -163,11 +167,20 @@ def _judge_inside(loss: PopulationLoss, m1: float, m2: float, scale: float) -> F
 
 
 def _by_surroundings(loss: PopulationLoss, m1: float, m2: float, value: float, flat: Floats) -> tuple[str, int]:
-    """A zero rate leaves the answer to higher orders: count the sectors of a small circle in which Φ is lower.
+    """A zero rate leaves the answer to higher orders of Φ along the slow line through the point.
 
-    At order k they may be as narrow as r^{k/2−1}, around ± the direction ``flat`` of the zero rate, where more angles
-    are therefore tried. The index is 1 − that number, or 1 where Φ is lower all around.
+    Beside the point, at distance u along the direction ``flat`` of the zero rate, the other coordinate w settles where
+    ∂Φ/∂w = 0, and the slope of Φ that is left, dΦ/du, says on which sides Φ falls. The smallest u counts at which that
+    slope is not rounding: structure further away is none of the point's. Where both rates vanish, the sectors of a
+    small circle in which Φ is lower are counted instead.
     """
+    fast = np.array([-flat[1], flat[0]])
+    bend = float(fast @ hessian(loss, m1, m2) @ fast)
+    sides = None if bend == 0 else _slow_sides(loss, np.array([m1, m2]), flat, fast, bend)
+    if sides is not None:
+        falls = sum(sides)
+        names = ("stable", "half-stable", "saddle") if bend > 0 else ("saddle", "half-stable", "unstable")
+        return names[falls], 1 - falls if bend > 0 else falls - 1
     along = math.atan2(flat[1], flat[0])
     beside = np.geomspace(1e-8, 0.1, 60)
     narrow = np.concatenate([-beside, [0.0], beside])
@@ -179,6 +192,40 @@ def _by_surroundings(loss: PopulationLoss, m1: float, m2: float, value: float, f
     if sectors == 0:
         return ("unstable" if lower[0] else "stable"), 1
     return ("half-stable" if sectors == 1 else "saddle"), 1 - sectors
+
+
+def _slow_sides(
+    loss: PopulationLoss, point: Floats, flat: Floats, fast: Floats, bend: float
+) -> tuple[bool, bool] | None:
+    """Whether Φ falls away from the point on either side of the slow line; ``None`` where that cannot be seen."""
+
+    def slopes(m: Floats) -> Floats:
+        return np.array([float(part) for part in loss.gradient(m[0], m[1])])
+
+    found: list[bool] = []
+    for sign in (1.0, -1.0):
+        seen = None
+        for u in _SLOW_STEPS:
+            w, last = 0.0, math.inf
+            for _ in range(_SLOW_ROUNDS):
+                here = slopes(point + sign * u * flat + w * fast)
+                move = -float(here @ fast) / bend
+                if not math.isfinite(move) or abs(move) > u:
+                    break
+                w, last = w + move, abs(move)
+                if last <= _SLOW_SETTLED * u**3:
+                    break
+            if last > max(_SLOW_SETTLED * u**2, 1e-3 * abs(w)):
+                continue
+            down = sign * float(slopes(point + sign * u * flat + w * fast) @ flat)
+            noise = _SLOW_NOISE * abs(bend) * (u if not loss.link.is_polynomial else 1e-3 * u)
+            if abs(down) <= noise + 10 * float(np.abs(slopes(point)).max()):
+                break
+            seen = down < 0
+        if seen is None:
+            return None
+        found.append(seen)
+    return found[0], found[1]
 
 
 def _on_circle(loss: PopulationLoss) -> list[FixedPoint]:

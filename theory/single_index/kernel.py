@@ -6,6 +6,7 @@ The series is sampled once and fitted; so is the quadrature where whole landscap
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable
@@ -21,8 +22,10 @@ from theory.single_index import closed_forms
 from theory.single_index.closed_forms import closed_form
 from theory.single_index.link import Link
 from theory.single_index.moments import polynomial_moments, quadrature_moments
-from theory.single_index.panels import breaks, field_means
+from theory.single_index.panels import breaks, field_means, spread_needed
+from theory.single_index.piecewise_linear import Bends, bends, straight
 from theory.single_index.quadrature import correlated_means
+from theory.single_index.series import FittedMoments, fit_moments
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]
@@ -35,6 +38,9 @@ _VARIANCES = 18
 _ANGLES = 40
 _WIDTHS = (3.0, 1.5, 0.75)
 _CORRELATIONS = (-0.97, 0.9)
+_QUICK_ERROR = 1e-6
+_MOST_COST = 3.5e4
+"""Values of the link for one point of K, beyond which the hundreds of points of a fit would take minutes."""
 
 
 class Kernel(Protocol):
@@ -78,18 +84,117 @@ def kernel(link: Link, B: float, largest: float) -> Kernel:
 
 
 def _numerical_kernel(link: Link, B: float, largest: float) -> Kernel:
+    if line := straight(link):
+        return StraightKernel("closed form (straight between kinks)", 1e-13, B, line)
     series = None if link.kinks else _series_kernel(link, B, largest)
     if series and series.error <= _SERIES_ERROR:
         return FittedKernel.of(series, B, largest)
-    quadrature = QuadratureKernel.of(link, B, largest)
-    return FittedKernel.of(series, B, largest) if series and series.error <= quadrature.error else quadrature
+    return QuadratureKernel.of(link, B, largest)
 
 
 @functools.lru_cache(maxsize=64)
 def quick_kernel(link: Link, B: float, largest: float) -> Kernel:
-    """The same, but where that is quadrature point by point, a fit to it: less precise (see its error), and cheap."""
+    """The same, but where that is quadrature point by point, a long series or a fit: cheap; its error tells the price.
+
+    Raises ``ReachError`` where neither comes within a hundredth of V.
+    """
     best = kernel(link, B, largest)
-    return FittedKernel.of(best, B, largest) if isinstance(best, QuadratureKernel) else best
+    if not isinstance(best, QuadratureKernel):
+        return best
+    candidates: list[Kernel] = []
+    with contextlib.suppress(ReachError):
+        candidates.append(LongSeries.of(link, B, largest))
+        if candidates[0].error <= _QUICK_ERROR:
+            return candidates[0]
+    if best.cheaper.cost <= _MOST_COST:
+        candidates.append(FittedKernel.of(best.cheaper, B, largest))
+    chosen = min(candidates, key=lambda one: one.error, default=None)
+    if chosen is None or not chosen.error <= _WORST:
+        raise ReachError(
+            "landscape of the link",
+            given=link.text,
+            reach=f"links of which a series or a fit comes within {_WORST:.0%} of the loss",
+            remedy="lower lambda, or take a link that is less steep; the loss at one point may still be had",
+        )
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class StraightKernel:
+    """Closed forms for links that are straight between kinks, wherever these lie."""
+
+    method: str
+    error: float
+    B: float
+    line: Bends
+
+    def variance(self, A: Floats) -> Pair:
+        return self.line.variance(A)
+
+    def covariance(self, A: Floats, C: Floats) -> Triple:
+        edge = np.sqrt(A * self.B)
+        return self.line.covariance(A, self.B, np.clip(C, -edge, edge))
+
+
+@dataclass(frozen=True, eq=False)
+class LongSeries:
+    """Σ φ_k(A) φ_k(B) ρ^k with up to 2048 terms; the bends of a link with kinks apart, in closed form."""
+
+    method: str
+    error: float
+    B: float
+    moments: FittedMoments
+    target: Floats
+    bend: Bends | None
+    bend_moments: FittedMoments | None
+    bend_target: Floats
+
+    @classmethod
+    def of(cls, link: Link, B: float, largest: float) -> LongSeries:
+        """Fit the moments; the tails of the two fields bound the error (Cauchy–Schwarz)."""
+        bend, top = bends(link), max(largest, B)
+        functions = [link.value] if bend is None else [link.value, bend.value, lambda x: link.value(x) - bend.value(x)]
+        fitted = fit_moments(link, functions, top)
+        target = fitted[0].at(B)
+        tail = fitted[0].tail
+        error = tail**2 if bend is None else 2 * tail * fitted[2].tail
+        error += 2 * fitted[0].misfit + 1e-14
+        if bend is None:
+            return cls("long Hermite series", error, B, fitted[0], target, None, None, target)
+        return cls("bends, and a Hermite series", error, B, fitted[0], target, bend, fitted[1], fitted[1].at(B))
+
+    def variance(self, A: Floats) -> Pair:
+        value, slope_A, slope_C = self.covariance_with(A, A, A, self.moments.at(A), None)
+        return value, 2 * slope_A + slope_C
+
+    def covariance(self, A: Floats, C: Floats) -> Triple:
+        A, C = np.broadcast_arrays(np.asarray(A, dtype=np.float64), np.asarray(C, dtype=np.float64))
+        return self.covariance_with(A, np.full_like(A, self.B), C, self.target, self.bend_target)
+
+    def covariance_with(self, A: Floats, B: Floats, C: Floats, target: Floats, bent: Floats | None) -> Triple:
+        """K and its slopes, the second field having variance ``B`` and moments ``target``."""
+        root = np.sqrt(A * B)
+        rho = np.clip(C / root, -1, 1)
+        value, slope_A, slope_C = _long_sums(self.moments.at(A), target, rho)
+        if self.bend is not None and self.bend_moments is not None:
+            here = self.bend_moments.at(A)
+            less = _long_sums(here, here if bent is None else bent, rho)
+            more = self.bend.covariance(A, B, rho * root)
+            value = value - less[0] + more[0]
+            return value, (slope_A - less[1]) / (2 * A) + more[1], (slope_C - less[2]) / root + more[2]
+        return value, slope_A / (2 * A), slope_C / root
+
+
+def _long_sums(phi: Floats, target: Floats, rho: Floats) -> Triple:
+    """Σ φ_k ψ_k ρ^k; Σ √((k+1)(k+2)) φ_{k+2} ψ_k ρ^k; Σ (k+1) φ_{k+1} ψ_{k+1} ρ^k: the last two are slopes, scaled."""
+    k = np.arange(phi.shape[-1] - 2, dtype=np.float64)
+    powers = np.cumprod(
+        np.concatenate([np.ones((*np.shape(rho), 1)), np.repeat(np.asarray(rho)[..., None], len(k) - 1, -1)], -1), -1
+    )
+    value = (phi[..., :-2] * target[..., :-2] * powers).sum(axis=-1)
+    stretch = (np.sqrt((k + 1) * (k + 2)) * phi[..., 2:] * target[..., :-2] * powers).sum(axis=-1)
+    slope = ((k + 1) * phi[..., 1:-1] * target[..., 1:-1] * powers).sum(axis=-1)
+    return value, stretch, slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +283,20 @@ class QuadratureKernel:
     B: float
     width: float = 0.75
 
+    @property
+    def cheaper(self) -> QuadratureKernel:
+        """The same with the widest panels, good to about 1e-9: for fits, whose own error is larger anyway."""
+        return replace(self, width=_WIDTHS[0], error=self.error + _SERIES_ERROR)
+
+    @property
+    def cost(self) -> float:
+        """About how many values of the link one point of K takes."""
+        counts = []
+        for size in (1.0, self.B):
+            reach = spread_needed(self.link, size) * math.sqrt(size)
+            counts.append(16 * (18 / self.width + len(breaks(self.link, self.width * math.sqrt(size), reach=reach))))
+        return counts[0] * counts[1]
+
     @classmethod
     def of(cls, link: Link, B: float, largest: float) -> QuadratureKernel:
         """Halve the panels until V and K settle, at the least, the target's and the largest variance.
@@ -228,12 +347,13 @@ class QuadratureKernel:
             return np.stack([level, level, slope(y)])
 
         parts = 1 + _WIDTHS.index(self.width)
+        reach = max(spread_needed(self.link, size) * math.sqrt(size) for size in (A, self.B))
         value, stretch, slope_C = correlated_means(
             outer,
             inner,
             variances=(A, self.B),
             covariance=C,
-            breaks=lambda scale: breaks(self.link, scale, parts=parts),
+            breaks=lambda scale: breaks(self.link, scale, reach=reach, parts=parts),
             width=self.width,
         )
         # stretch is 2A dK/dA at fixed correlation, which moves C by C/2A

@@ -30,6 +30,8 @@ _LONG_DEGREE = 8
 _NEAR = 1.0
 _EVEN = 1e-12
 _TOUCHED = 1e-11
+_FARTHEST = 1300.0
+"""Kinks of abs(g(x)) are looked for up to here: 40 standard deviations at the largest spike."""
 
 
 @dataclass(frozen=True)
@@ -199,14 +201,32 @@ def _kinks(expression: sympy.Expr) -> tuple[float, ...]:
 
 
 def _roots(expression: sympy.Expr) -> list[float]:
-    """Zeros at which the expression changes sign."""
-    from scipy.optimize import brentq
-
-    grid = np.linspace(-50.0, 50.0, 20_001) + math.pi * 1e-4  # off the round numbers, where zeros like to sit
+    """Zeros at which the expression changes sign: all of a polynomial's, those up to |x| = 1300 of others."""
+    if expression.is_polynomial(X):
+        polynomial = sympy.Poly(expression, X)
+        candidates = np.roots([float(c) for c in polynomial.all_coeffs()])
+        real = [float(z.real) for z in candidates if abs(z.imag) <= _TOUCHED**0.5 * (1 + abs(z))]
+        odd = [root for factor, power in polynomial.sqf_list()[1] if power % 2 for root in _real_roots(factor)]
+        return sorted(round(root, 13) + 0.0 for root in (odd if _short(polynomial) else real))
+    grid = np.concatenate([np.linspace(-50.0, 50.0, 20_001), np.linspace(-_FARTHEST, _FARTHEST, 60_001)])
+    grid = np.unique(grid) + math.pi * 1e-4  # off the round numbers, where zeros like to sit
     values = _evaluate(expression, grid)
-    changes = np.flatnonzero(values[:-1] * values[1:] < 0)
-    roots = (brentq(lambda x: float(_evaluate(expression, x)), grid[i], grid[i + 1], xtol=1e-14) for i in changes)
-    return [round(root, 13) + 0.0 for root in roots]
+    changes = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
+    low, high, sign = grid[changes], grid[changes + 1], np.sign(values[changes])
+    for _ in range(60):
+        middle = (low + high) / 2
+        same = np.sign(_evaluate(expression, middle)) == sign
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return [round(float(root), 13) + 0.0 for root in (low + high) / 2]
+
+
+def _short(polynomial: sympy.Poly) -> bool:
+    """Whether exact roots are cheap: a low degree and rational coefficients."""
+    return bool(polynomial.degree() <= _LONG_DEGREE and all(c.is_Rational for c in polynomial.all_coeffs()))
+
+
+def _real_roots(polynomial: sympy.Poly) -> list[float]:
+    return [float(root) for root in sympy.real_roots(polynomial)]
 
 
 def _zeros(expression: sympy.Expr) -> list[float]:

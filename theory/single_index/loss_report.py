@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 import sympy
 
-from theory.errors import InputError
+from theory.errors import InputError, ReachError
 from theory.single_index.exponent import InformationExponent, information_exponent
 from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss, check_overlaps
@@ -19,6 +21,7 @@ from theory.single_index.trap import Trap, trap
 from theory.single_index.verdict import Verdict, verdict
 
 _TERSE_DEGREE = 6
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class LossReport:
     trap: Trap | None
     point: PointValues | None
     verdict: Verdict | None
+    warnings: tuple[str, ...] = ()
 
     def population_loss(self) -> sympy.Expr:
         """Φ in m_1, m_2 and whichever of λ, η_1 were left open."""
@@ -90,6 +94,8 @@ class LossReport:
             "variance_slope": float(self.variance_slope),
             "trapped_when_aligned": self._trap_word(),
         }
+        record["unresolved_orders"] = list(self.exponent.unresolved)
+        record["warnings"] = list(self.warnings)
         if self.setting is not None:
             record |= {"lambda": self.setting[0], "eta1": self.setting[1], "noise": self.noise}
         if self.verdict is not None:
@@ -138,6 +144,7 @@ class LossReport:
                 f"  gradient ({p.gradient[0]:.8g}, {p.gradient[1]:.8g})",
                 f"  spherical gradient ({p.spherical_gradient[0]:.8g}, {p.spherical_gradient[1]:.8g})",
             ]
+        lines += [f"note: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
     def to_latex(self) -> str:
@@ -192,7 +199,7 @@ class LossReport:
     def _spiked_words(self) -> str:
         if self.spiked_exponent is None or (self.setting is not None and self.setting[0] == 0):
             return ""
-        return f"; {self.spiked_exponent} of f(√B·), the link as the labels' variance B shows it"
+        return f"; {self.spiked_exponent} after the spike rescales the label's field to variance B = 1 + λη1²"
 
 
 def describe_loss(
@@ -221,20 +228,41 @@ def describe_loss(
     PopulationLoss(link, lam=0.0, eta1=1.0, noise=noise)  # refuses a noise that is none, also without λ and η_1
     setting = None if lam is None or eta1 is None else (float(lam), float(eta1))
     numeric = None if setting is None else PopulationLoss(link, lam=setting[0], eta1=setting[1], noise=noise)
+    warnings: list[str] = []
+    judged = None
+    spiked = _attempt(lambda: _spiked_exponent(link, numeric), "the exponent seen by the labels", warnings)
+    found_trap = None if lam is None else _attempt(lambda: trap(link, lam=float(lam)), "the trap at η1 = 1", warnings)
+    if numeric is not None:
+        judged = _attempt(lambda: verdict(numeric), "the verdict", warnings)
+        warnings += judged.warnings if judged else ()
+    exponent = information_exponent(link)
+    if exponent.unresolved:
+        orders = ", ".join(map(str, exponent.unresolved))
+        warnings.append(f"whether the coefficient of order k = {orders} vanishes is unresolved")
     return LossReport(
         link=link,
         order=order,
-        exponent=information_exponent(link),
-        spiked_exponent=_spiked_exponent(link, numeric),
+        exponent=exponent,
+        spiked_exponent=spiked,
         symbolic=symbolic_loss(link),
         taylor=taylor_terms(link, order=order),
         variance_slope=variance_slope(link),
         setting=setting,
         noise=noise,
-        trap=None if lam is None else trap(link, lam=float(lam)),
-        verdict=None if numeric is None else verdict(numeric),
+        trap=found_trap,
+        verdict=judged,
         point=None if numeric is None or point is None else _values(numeric, *check_overlaps(*point)),
+        warnings=tuple(warnings),
     )
+
+
+def _attempt(compute: Callable[[], _Result], what: str, warnings: list[str]) -> _Result | None:
+    """The result, or a warning that it is out of reach: the rest of the report does not depend on it."""
+    try:
+        return compute()
+    except ReachError as error:
+        warnings.append(f"{what} is left out: {error}")
+        return None
 
 
 def _values(loss: PopulationLoss, m1: float, m2: float) -> PointValues:

@@ -21,7 +21,7 @@ _INNER_REACH = 12.0
 _MOST_POINTS = 1_000_000
 _LAYER = 0.5
 """Where x given y spreads less than this, in units of y's, the mean of f(x) given y shows what f itself shows."""
-_LAYER_CORNERS = (-7.0, -2.5, 2.5, 7.0)
+_LAYER_CORNERS = (-7.0, -4.0, -2.0, -0.7, 0.7, 2.0, 4.0, 7.0)
 """A kink is smoothed over a layer: the panels that resolve an error function."""
 
 Breaks = tuple[float, ...] | Callable[[float], tuple[float, ...]]

@@ -18,11 +18,10 @@ from sympy.core.function import AppliedUndef
 
 from theory.errors import InputError
 from theory.single_index.closed_forms import A, B, C, closed_form
-from theory.single_index.exponent import link_scale, vanishes
+from theory.single_index.exponent import coefficient, link_scale
 from theory.single_index.link import Link, X
-from theory.single_index.moments import derivative_mean, hermite_coefficient, hermite_functions, mean_of_derivative
+from theory.single_index.moments import derivative_mean, hermite_functions, mean_of_derivative
 from theory.single_index.panels import field_means
-from theory.single_index.quadrature import Estimate
 from theory.single_index.symbolic import ETA1, ETA2, FIELDS, LAMBDA, SPIKE_OVERLAP, F
 
 LONGEST_TAYLOR = 24
@@ -142,8 +141,8 @@ def _alignment_term(link: Link, n: int, k: int, common: sympy.Expr) -> TaylorTer
 def _hermite_number(link: Link, n: int) -> sympy.Expr:
     if link.is_polynomial:
         return derivative_mean(link, n, sympy.Integer(1))
-    estimate: Estimate = hermite_coefficient(link, n)
-    return sympy.Integer(0) if vanishes(link, n, estimate) else sympy.Float(estimate.value)
+    found = coefficient(link, n)
+    return sympy.Integer(0) if found.zero is not False else sympy.Float(found.value)
 
 
 def coefficient_value(term: TaylorTerm, link: Link, *, lam: float, eta1: float) -> float:
@@ -155,7 +154,7 @@ def coefficient_value(term: TaylorTerm, link: Link, *, lam: float, eta1: float) 
     """
     variance = 1 + lam * eta1**2
     numbers = {
-        call: hermite_coefficient(link, int(call.args[0]), variance=variance).value
+        call: coefficient(link, int(call.args[0]), variance=variance).value
         for call in term.coefficient.atoms(AppliedUndef)
     }
     return float(term.coefficient.xreplace(numbers).subs({LAMBDA: lam, ETA1: eta1}))

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from theory.single_index.aligned import aligned_zeros, climb
-from theory.single_index.exponent import vanishes
+from theory.single_index.exponent import coefficient
 from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss
-from theory.single_index.moments import hermite_coefficient
 from theory.single_index.taylor import variance_slope
 
 _NOISE = 1e-9
@@ -77,5 +76,5 @@ def _expansion(link: Link, lam: float, B: float) -> tuple[float, float]:
 
 
 def _number(link: Link, k: int, variance: float) -> float:
-    estimate = hermite_coefficient(link, k, variance=variance)
-    return 0.0 if vanishes(link, k, estimate, variance=variance) else estimate.value
+    found = coefficient(link, k, variance=variance)
+    return 0.0 if found.zero is not False else found.value

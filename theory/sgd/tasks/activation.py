@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import sympy
 
 from theory.errors import InputError
-from theory.sgd.softplus import Softplus
 from theory.single_index.link import Link
+from theory.softplus import Softplus
 
 ACTIVATIONS: Mapping[str, Callable[[sympy.Expr], sympy.Expr]] = {
     "erf": lambda x: sympy.erf(x / sympy.sqrt(2)),
