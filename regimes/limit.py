@@ -10,6 +10,7 @@ import numpy as np
 
 from regimes.atlas import ATLAS
 from regimes.faces import Face, parse_face
+from regimes.limit_warnings import limit_warnings
 from theory.autoencoder.limits.correction import ORDER, correction
 from theory.autoencoder.limits.free import free_pair_curves
 from theory.autoencoder.limits.solution import Curves, FloatArray, LimitSolution, Ratios
@@ -19,6 +20,9 @@ from theory.errors import InputError, ReachError
 from theory.times import time_grid
 
 Progress = Callable[[int, int], None]
+ACCURACY = 8e-3
+CORRECTED_ACCURACY = 3e-3
+"""What the numerics of the free pair aim at, as a part of the loss; a 1/N term needs more digits."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,9 @@ class LimitCurves:
     error_estimate: tuple[float, ...]
     method: str
     corrected: bool = False
+    train_error: tuple[float, ...] = ()
+    population_error: tuple[float, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def solution(self) -> LimitSolution:
@@ -73,14 +80,22 @@ class LimitCurves:
         return ATLAS[self.face.name].limit
 
     def to_json(self) -> dict[str, object]:
-        """The curves."""
+        """The curves, what was asked, and the warnings."""
         return {
+            "version": 1,
+            "model": "autoencoder",
             "face": self.face.name,
+            "sizes": self.sizes.to_json(),
+            "eta": self.eta,
+            "corrected": self.corrected,
             "times": list(self.times),
             "train": list(self.train),
             "population": list(self.population),
+            "losses": {"train": list(self.train), "population": list(self.population)},
             "method": self.method,
             "error_estimate": list(self.error_estimate),
+            "errors": {"train": list(self.train_error), "population": list(self.population_error)},
+            "warnings": list(self.warnings),
         }
 
     def to_text(self) -> str:
@@ -113,17 +128,18 @@ def limit(
     """The limit solution of a face, read at actual sizes. [P] §4.
 
     ``face`` is a ``Face``, a regime's name or a vertex set; ``times`` increase from 0 or later; ``eta`` is the learning
-    rate. ``corrected`` adds the first 1/N term of the genus expansion, resummed (and, on
-    faces without R, the ½ that their limit drops). ``degree`` fixes the degree of words
-    on the faces ``free`` and ``interior``, which otherwise grows until the answer settles; these may take seconds, and
-    then report to ``progress(finished, total)``.
+    rate. ``corrected`` puts the interior's solution at these sizes in the face's place, since a face's error in its
+    ratios does not shrink with N, and adds what finite sizes add to it: the exact series less the interior's, resummed.
+    ``degree`` fixes the degree of words on the faces ``free`` and ``interior``, which otherwise grows until the answer
+    settles, or gives way to finite matrices; these may take seconds, and report to ``progress(finished, total)``.
+    What is doubtful is said in ``warnings`` of the result.
 
     >>> curves = limit("R,N|m", Sizes.parse("p=100,n=1000,m=10000,sigma2=1/2000"), [0, 25])
     >>> [round(value, 4) for value in curves.train]
     [0.125, 0.0362]
 
-    Raises ``InputError`` for bad input, ``ReachError`` for times beyond a formula's or resummation's reach, and
-    ``BudgetError`` where the numerics would not fit.
+    Raises ``InputError`` for bad input, ``ReachError`` for times beyond a formula's reach, and ``BudgetError`` where
+    the numerics would not fit.
     """
     place = face if isinstance(face, Face) else parse_face(face)
     check_sizes(sizes)
@@ -133,43 +149,43 @@ def limit(
     at = np.asarray(grid)
     _check_scaled(at, sizes, eta)
     ratios, method = Ratios.of(sizes, eta), solution.method
-    if solution.kind == "free-product algebra":
-        found, method = free_pair_curves(ratios, at, target=solution.has_target, degree=degree, progress=progress)
-        curves = Curves(found.train, found.population, np.maximum(found.train_error, found.population_error))
-
-        def elsewhere(grid: FloatArray) -> Curves:
-            return solution.curves(ratios, grid)
-    elif degree is not None:
+    if degree is not None and not solution.is_free_pair:
         raise InputError(
             "degree", given=degree, expected="none on this face", remedy="only free and interior have words to truncate"
         )
-    else:
-        curves = solution.curves(ratios, at)
-
-        def elsewhere(grid: FloatArray) -> Curves:
-            return solution.curves(ratios, grid)
-
-    train, population, error = curves
-    if corrected:
-        scaling = ATLAS[place.name].scaling
-        weights = scaling.weights
-        change = correction(
-            sizes,
+    notes: tuple[str, ...] = ()
+    if corrected or solution.is_free_pair:
+        found, method = free_pair_curves(
+            ratios,
             at,
-            curves,
-            at=elsewhere,
-            eta=eta,
-            weights=weights,
-            target=solution.has_target,
+            target=corrected or solution.has_target,
+            degree=degree,
+            accuracy=CORRECTED_ACCURACY if corrected else ACCURACY,
             progress=progress,
         )
-        half = 0.0 if solution.has_target else 0.5
-        train, population, error = (
-            train + change.train + half,
-            population + change.population + half,
-            error + change.error,
+        train, population, train_error, population_error = (
+            found.train,
+            found.population,
+            found.train_error,
+            found.population_error,
         )
-        method = f"{method}; first 1/N correction: median of Padé approximants of its series to order {ORDER}"
+    else:
+        curves = solution.curves(ratios, at)
+        train, population, train_error, population_error = (*curves, curves.error)
+    if corrected:
+        interior = Curves(train, population, np.maximum(train_error, population_error))
+        change = correction(sizes, at, interior, eta=eta)
+        train, population = train + change.train, population + change.population
+        train_error, population_error = train_error + change.train_error, population_error + change.population_error
+        method = f"interior by {method}; finite sizes: median of Padé approximants of the exact series to order {ORDER}"
+        if not np.all(change.certain):
+            since = at[int(np.argmin(change.certain))]
+            notes = (
+                f"from t = {since:g} on the series cannot vouch for what finite sizes add: it is left out there, and "
+                "its size is in the error estimate",
+            )
+    error = np.maximum(train_error, population_error)
+    said = limit_warnings(place, sizes, at, Curves(train, population, error), corrected=corrected)
     return LimitCurves(
         face=place,
         sizes=sizes,
@@ -180,24 +196,38 @@ def limit(
         error_estimate=_floats(error),
         method=method,
         corrected=corrected,
+        train_error=_floats(train_error),
+        population_error=_floats(population_error),
+        warnings=(*notes, *said),
     )
+
+
+def interior_curves(sizes: Sizes, times: Iterable[float], *, eta: float = 1.0) -> LimitCurves:
+    """The interior's solution at these sizes: what every face is measured by, at any ratios. THEORY J.
+
+    ``train_error`` and ``population_error`` bound the numerical error of each loss at each time.
+
+    >>> found = interior_curves(Sizes.parse("p=100,n=100,m=100,sigma2=1/100"), [0.0, 5.0])
+    >>> [round(value, 4) for value in found.population]
+    [0.5, 0.3026]
+    """
+    return limit("interior", sizes, times, eta=eta)
 
 
 def refine(curves: LimitCurves, *, count: int = 201) -> LimitCurves:
     """The same curves on a fine grid from the first to the last of their times, these among them, for drawing.
 
-    Where that would be dear (``free`` and ``interior``), or a correction cannot vouch for a time in between, they are
-    given back as they are.
+    Where that would be dear (``free``, ``interior``, and corrected limits) they are given back as they are.
 
     >>> coarse = limit("R,N|m", Sizes.parse("p=100,n=1000,m=10000,sigma2=1/2000"), [0, 25])
     >>> len(refine(coarse, count=11).times)
     11
     """
-    if curves.solution.kind == "free-product algebra":
+    if curves.corrected or curves.solution.is_free_pair:
         return curves
     grid = np.union1d(curves.times, np.linspace(curves.times[0], curves.times[-1], count))
     try:
-        return limit(curves.face, curves.sizes, grid, eta=curves.eta, corrected=curves.corrected)
+        return limit(curves.face, curves.sizes, grid, eta=curves.eta)
     except ReachError:
         return curves
 

@@ -59,7 +59,7 @@ def draw_validation(validation: Validation) -> Figure:
 def _between(validation: Validation, name: LossName) -> tuple[np.ndarray, np.ndarray]:
     """A smooth line through the limit, at more times than were simulated where that is cheap."""
     curves = validation.curves
-    if curves.solution.kind == "free-product algebra":
+    if curves.solution.is_free_pair:
         return np.array(curves.times), np.array(getattr(curves, name))
     fine = np.linspace(curves.times[0], curves.times[-1], 101)
     return fine, np.array(getattr(limit(curves.face, curves.sizes, fine, eta=curves.eta), name))

@@ -19,9 +19,14 @@ def limit(
     sizes: Annotated[
         str | None, typer.Option("--sizes", help="p=200,n=100,m=400,sigma2=1/200.", metavar="SIZES")
     ] = None,
-    times: Annotated[str | None, typer.Option("--times", help="Increasing times: 0,1,2.", metavar="TIMES")] = None,
+    times: Annotated[
+        str | None,
+        typer.Option("--times", help="Increasing times: 0,1,2, or 0:100:21, or 0,log:0.1:100:21.", metavar="TIMES"),
+    ] = None,
     eta: Annotated[float, typer.Option("--eta", help="Learning rate.")] = 1.0,
-    corrected: Annotated[bool, typer.Option("--corrected", help="Add the first 1/N term, resummed.")] = False,
+    corrected: Annotated[
+        bool, typer.Option("--corrected", help="The interior at these sizes, with what finite sizes add.")
+    ] = False,
     degree: Annotated[
         int | None,
         typer.Option("--degree", help="Degree of the words on free and interior; grows by itself when not given."),
@@ -36,7 +41,6 @@ def limit(
     from numerics.figures.style import figure_path, save
     from regimes.limit import LimitFormula, refine
     from regimes.limit import limit as evaluate
-    from regimes.ranking import rank_faces
     from theory.autoencoder.sizes import Sizes
     from theory.times import parse_times
 
@@ -59,7 +63,7 @@ def limit(
         )
     if figure is not None:
         save(draw_limit(curves, refine(curves)), figure)
-    warn(rank_faces(size_vector).wrong(curves.face))
+    warn(curves.warnings)
     emit(curves, format)
 
 

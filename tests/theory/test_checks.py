@@ -160,7 +160,8 @@ def test_times_of_every_numeric_type_are_floats() -> None:
 @pytest.mark.parametrize("wrong", [None, 5, "٣", "1_0", "nan", "1,,2", "", "0x1", "1;2"], ids=quoted)
 def test_texts_that_are_no_times_are_refused(wrong: object) -> None:
     with pytest.raises(
-        InputError, match=r"times: got .* expected numbers separated by commas; give for example 0,1,2\.5"
+        InputError,
+        match=r"times: got .* expected numbers separated by commas, or ranges .*; give for example 0,1,2\.5",
     ):
         parse_times(wrong)  # type: ignore[arg-type]
 
@@ -180,3 +181,15 @@ def test_a_budget_names_a_huge_request_without_printing_it() -> None:
         check_budget("train", order=10**9, planar=False)
     with pytest.raises(BudgetError, match=r"order .*5001 digits.* of the planar train loss"):
         check_budget("train", order=HUGE, planar=True)
+
+
+def test_ranges_stand_for_many_times() -> None:
+    assert parse_times("0:100:5") == (0.0, 25.0, 50.0, 75.0, 100.0)
+    assert parse_times("0, log:0.1:1000:5") == pytest.approx((0.0, 0.1, 1.0, 10.0, 100.0, 1000.0), rel=1e-12)
+    assert parse_times("log:1e-3:7:3")[::2] == (1e-3, 7.0)
+
+
+@pytest.mark.parametrize("text", ["0:1", "0:1:1", "1:0:3", "log:0:1:3", "0:1:1000000000000", "-1:1:3", "0:1e999:3"])
+def test_ranges_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="times"):
+        parse_times(text)

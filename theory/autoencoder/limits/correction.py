@@ -1,19 +1,19 @@
-"""The first 1/N correction to a face's limit, from the genus expansion of the exact series, resummed. [P] §3–4.
+"""What finite sizes add to the interior's solution, from the genus expansion of the exact series, resummed. [P] §3–4.
 
-Let the sizes be powers of N inside the face's cone. Of each exact coefficient Y_s the terms of highest degree make the
-limit; those one degree lower come from pairings with one twist, and from the faces next to this one. Their series in t
-is known to order 7. It is summed, and so is its quotient by the limit's own series, by Padé approximants of several
-shapes in w = 1 − e^{−y} and in w = y/(1 + y), y = 4ηt/min(p, m): the median is the correction, and the median distance
-from it, threefold, the error estimate. A spurious pole of one approximant moves neither.
+Of each exact coefficient Y_s the terms of highest degree in the sizes make the interior's limit; the others come from
+pairings with twists and handles. The face's own error in its ratios does not shrink with N, so the interior stands in
+the face's place. The series of the rest is known to order 7. It is summed, and so is its quotient by the interior's own
+series, by Padé approximants of several shapes in w = 1 − e^{−y} and in w = y/(1 + y), y = 4ηt/min(p, m): the median is
+the correction, and the median distance from it, threefold, the error estimate. A spurious pole of one approximant moves
+neither.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import mpmath as mp
 import numpy as np
@@ -25,7 +25,6 @@ from theory.autoencoder.sizes import Sizes
 from theory.engine.laurent import Laurent
 from theory.errors import ReachError
 
-At = Callable[[FloatArray], Curves]
 BoolArray = npt.NDArray[np.bool_]
 
 ORDER = 7
@@ -33,16 +32,17 @@ _SHAPES = ((3, 3), (3, 4), (4, 3), (2, 5), (5, 2), (2, 4), (4, 2))
 _SHAPES_RATIONAL = _SHAPES[:3]
 _MOST_SPREAD = 0.5
 _DIGITS = 60
-_PROBES = np.geomspace(1e-3, 1.0, 161)
-"""Where, in units of the first time that fails, the latest time that can be vouched for is looked for."""
+_INTERIOR = {"p": Fraction(1), "n": Fraction(1), "m": Fraction(1), "sigma2": Fraction(-1)}
 
 
 class Correction(NamedTuple):
-    """What to add to both losses, and how far the resummations disagree (terms of order 1/N² are not in it)."""
+    """What to add to both losses, how far the resummations disagree, and at which times they can vouch for it."""
 
     train: FloatArray
     population: FloatArray
-    error: FloatArray
+    train_error: FloatArray
+    population_error: FloatArray
+    certain: BoolArray
 
 
 def first_correction(loss: Loss, weights: Mapping[str, Fraction], *, order: int = ORDER) -> tuple[Laurent, ...]:
@@ -141,96 +141,48 @@ def _pade(series: list[mp.mpf], top: int, bottom: int, w: list[mp.mpf]) -> Float
     return np.array([float(value) for value in values])
 
 
-def correction(
-    sizes: Sizes,
-    times: FloatArray,
-    limit: Curves,
-    *,
-    at: At,
-    eta: float,
-    weights: Mapping[str, Fraction],
-    target: bool,
-    progress: Callable[[int, int], None] | None = None,
-) -> Correction:
-    """The first 1/N correction at actual sizes, to be added to ``limit``, the curves of the face of ``weights``.
+def correction(sizes: Sizes, times: FloatArray, interior: Curves, *, eta: float) -> Correction:
+    """What finite sizes add to ``interior``, the interior's curves at these sizes, at every time.
 
-    ``at`` evaluates the same curves at other times. It is called only where the correction cannot vouch for some of
-    ``times``, to find the latest time for which it can.
-
-    Raises ``ReachError`` for times at which the approximants differ by more than 50 % of the correction's size.
+    All orders in 1/N that the exact coefficients hold are kept, not the first alone: with n = 4 the second counts.
+    Where
+    the approximants disagree by more than half of their median, or of what was certain before, nothing is added, and
+    the error is the largest correction seen so far.
     """
-    series = _Series.of(sizes, eta=eta, weights=weights, target=target)
-    found: list[tuple[FloatArray, FloatArray]] = []
+    rate = 4 * eta / min(sizes.p, sizes.m)
+    found = []
     certain = np.full(times.shape, True)
-    for value, error, sure in series.resummed(times, limit):
-        found.append((value, error))
+    for loss, values in (("train", interior.train), ("population", interior.population)):
+        coefficients, base = _finite_size_series(sizes, loss)  # type: ignore[arg-type]
+        try:
+            value, error = resum(coefficients, base, values, rate * times)
+        except ReachError:
+            value, error = np.zeros(times.shape), np.full(times.shape, np.inf)
+        largest = np.maximum.accumulate(np.where(np.isfinite(value), np.abs(value), 0.0))
+        with np.errstate(invalid="ignore"):
+            sure = np.isfinite(value) & (error <= _MOST_SPREAD * largest + 1e-12 * np.abs(values))
+        sure = np.logical_and.accumulate(sure)
+        start = np.abs(float(coefficients[0])) if coefficients else 0.0
+        seen = max(
+            start,
+            float(np.max(largest[sure], initial=0.0)),
+            float(np.max(np.abs(values))) / min(sizes.p, sizes.n, sizes.m),
+        )
+        found.append((np.where(sure, value, 0.0), np.where(sure, error, seen)))
         certain &= sure
-        if progress is not None:
-            progress(len(found), 2)
-    if not np.all(certain):
-        _refuse(series, float(times[np.argmin(certain)]), at)
     (train, train_error), (population, population_error) = found
-    return Correction(train, population, np.maximum(train_error, population_error))
+    return Correction(train, population, train_error, population_error, certain)
 
 
-@dataclass(frozen=True)
-class _Series:
-    """Of each loss at actual sizes the correction's coefficients and the limit's own, in powers of y = ``rate`` t."""
-
-    rate: float
-    parts: tuple[tuple[list[Fraction], list[Fraction]], ...]
-
-    @classmethod
-    def of(cls, sizes: Sizes, *, eta: float, weights: Mapping[str, Fraction], target: bool) -> _Series:
-        scale = min(sizes.p, sizes.m)
-        unit = Fraction(scale, 4 * sizes.p * sizes.m)
-        point: dict[str, Fraction | int] = {"p": sizes.p, "n": sizes.n, "m": sizes.m, "sigma2": sizes.sigma2}
-
-        def at_sizes(polynomials: Sequence[Laurent]) -> list[Fraction]:
-            return [Fraction(c.evaluate(point)) * (-unit) ** s / math.factorial(s) for s, c in enumerate(polynomials)]
-
-        parts = []
-        losses: tuple[Loss, ...] = ("train", "population")
-        for loss in losses:
-            base = at_sizes([whole.leading(weights) for whole in exact_coefficients(loss, ORDER)])
-            if target:
-                base[0] += Fraction(1, 2)
-            parts.append((at_sizes(first_correction(loss, weights)), base))
-        return cls(4 * eta / scale, tuple(parts))
-
-    def resummed(self, times: FloatArray, limit: Curves) -> Iterator[tuple[FloatArray, FloatArray, BoolArray]]:
-        """For train and population loss the correction, its error, and at which times it is certain enough."""
-        for (coefficients, base), values in zip(self.parts, (limit.train, limit.population), strict=True):
-            value, error = resum(coefficients, base, values, self.rate * times)
-            size = np.maximum.accumulate(np.abs(value))
-            finite = np.isfinite(value) & np.isfinite(error)
-            yield value, error, finite & (error <= _MOST_SPREAD * size + 1e-12 * np.abs(values))
-
-
-def _refuse(series: _Series, failed: float, at: At) -> NoReturn:
-    """Say up to which time before ``failed`` the correction of both losses can be vouched for."""
-    probes = failed * _PROBES
-    certain, alone = np.full((2, probes.size), True)
-    limit = at(probes)
-    for (value, error, sure), values in zip(
-        series.resummed(probes, limit), (limit.train, limit.population), strict=True
-    ):
-        certain &= sure
-        alone &= error <= _MOST_SPREAD * np.abs(value) + 1e-12 * np.abs(values)
-    good = probes[np.logical_and.accumulate(certain) & alone]  # asked for by itself, such a time is not refused
-    if not good.size:
-        reach, remedy = f"no time from t = {probes[0]:.2g} on", "ask for the bare limit"
-    else:
-        last = _floor(float(good[-1]))
-        reach, remedy = f"about t = {last:g}", f"ask for times up to {last:g}, or for the bare limit"
-    raise ReachError("1/N correction", given=failed, reach=f"{reach}, from the series to order {ORDER}", remedy=remedy)
-
-
-def _floor(value: float) -> float:
-    """Down to two digits.
-
-    >>> _floor(17.96), _floor(0.0299)
-    (17.0, 0.029)
-    """
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return float(f"{math.floor(value / unit) * unit:.2g}")
+def _finite_size_series(sizes: Sizes, loss: Loss) -> tuple[list[Fraction], list[Fraction]]:
+    """One loss at these sizes: the exact coefficients less the interior's, and the interior's, in 4ηt/min(p, m)."""
+    unit = Fraction(min(sizes.p, sizes.m), 4 * sizes.p * sizes.m)
+    point: dict[str, Fraction | int] = {"p": sizes.p, "n": sizes.n, "m": sizes.m, "sigma2": sizes.sigma2}
+    rest, base = [], []
+    for s, whole in enumerate(exact_coefficients(loss, ORDER)):
+        leading = Fraction(whole.leading(_INTERIOR).evaluate(point))
+        factor = (-unit) ** s / math.factorial(s)
+        rest.append((Fraction(whole.evaluate(point)) - leading) * factor)
+        base.append(leading * factor)
+    base[0] += Fraction(1, 2)
+    return rest, base

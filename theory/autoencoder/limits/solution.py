@@ -100,14 +100,19 @@ class LimitSolution:
         """Whether R is among the vertices, so that the losses start with the constant ½."""
         return "R" in self.face
 
+    @property
+    def is_free_pair(self) -> bool:
+        """Whether there is no formula: M(0) and S are two free elements that the numerics follow."""
+        return self.kind == "free-product algebra"
+
     def curves(self, ratios: Ratios, times: FloatArray) -> Curves:
         """Both losses on an increasing grid, one finite value for each time.
 
         Raises ``ReachError`` where float64 or the solver gives none.
         """
         with np.errstate(over="ignore"):
-            scaled = np.maximum(ratios.per_p, ratios.per_m) * times
-        refuse_where(~np.isfinite(4 * scaled), self.face, times, "after which ηt leaves float64")
+            scaled = 4 * np.maximum(ratios.per_p, ratios.per_m) * times
+        refuse_where(~np.isfinite(scaled), self.face, times, "after which ηt leaves float64")
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             found = self.evaluate(ratios, times)
         assert all(values.shape == times.shape for values in found), "each time has its losses"

@@ -13,7 +13,6 @@ from theory.autoencoder.limits import correction
 from theory.autoencoder.limits.correction import first_correction, resum
 from theory.autoencoder.series import loss_series
 from theory.autoencoder.sizes import Sizes
-from theory.errors import ReachError
 
 WEIGHTS = {name: Fraction(k) for name, k in (("p", 1), ("n", 1), ("m", 1), ("sigma2", -1))}
 
@@ -80,10 +79,14 @@ def test_faces_without_target_get_their_half_back() -> None:
     assert corrected.population[0] == pytest.approx(exact, rel=1e-12)
 
 
-def test_times_beyond_the_series_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correction, "_MOST_SPREAD", 0.01)
-    with pytest.raises(ReachError, match=r"1/N correction: got 100\.0, good up to about t = 4\.2"):
-        limit("large-data", Sizes(50, 50, 1000, Fraction(1, 50)), [0.0, 1.0, 100.0], corrected=True)
+def test_beyond_the_series_nothing_is_added_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, times = Sizes(50, 50, 100, Fraction(1, 50)), [0.0, 1.0, 6.0]
+    sure = limit("large-data", sizes, times, corrected=True)
+    monkeypatch.setattr(correction, "_MOST_SPREAD", 1e-9)
+    doubtful, bare = limit("large-data", sizes, times, corrected=True), limit("interior", sizes, times)
+    assert any("vouch" in warning for warning in doubtful.warnings)
+    assert doubtful.train[2] == pytest.approx(bare.train[2], rel=3e-3)
+    assert abs(sure.train[2] - doubtful.train[2]) <= doubtful.train_error[2]
 
 
 def test_faces_of_each_kind_can_be_corrected_at_early_times() -> None:
