@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Protocol, overload
+from typing import Literal, Protocol, overload
 
 from regimes.faces import Face, parse_face
+from regimes.polytope_atlas import polytope_atlas
 from regimes.scaling import representative
 from theory.autoencoder.budget import check_budget
 from theory.autoencoder.planar import planar_series
@@ -18,6 +20,7 @@ from theory.engine.series import check_workers
 from theory.errors import InputError
 from theory.models.model import Model
 from theory.models.series import ModelSeries, model_series
+from theory.models.variance import VarianceSeries, variance_series
 
 Progress = Callable[[int, int], None]
 
@@ -42,6 +45,7 @@ def derive(
     workers: int = ...,
     progress: Progress | None = ...,
     source: Source | None = ...,
+    moment: Literal[1] = ...,
 ) -> LossSeries: ...
 @overload
 def derive(
@@ -55,7 +59,22 @@ def derive(
     workers: int = ...,
     progress: Progress | None = ...,
     source: Source | None = ...,
+    moment: Literal[1] = ...,
 ) -> LossSeries | ModelSeries: ...
+@overload
+def derive(
+    loss: str,
+    *,
+    order: int,
+    moment: int,
+    model: Model | str | Path = ...,
+    planar: bool = ...,
+    face: Face | str | None = ...,
+    force: bool = ...,
+    workers: int = ...,
+    progress: Progress | None = ...,
+    source: Source | None = ...,
+) -> LossSeries | ModelSeries | VarianceSeries: ...
 def derive(
     loss: str,
     *,
@@ -67,15 +86,18 @@ def derive(
     workers: int = 1,
     progress: Progress | None = None,
     source: Source | None = None,
-) -> LossSeries | ModelSeries:
+    moment: int = 1,
+) -> LossSeries | ModelSeries | VarianceSeries:
     """The coefficients 0 … ``order`` of a loss: of the autoencoder Y_s (``population``) or Ŷ_s (``train``). [P] §3, §4.
 
     For any other ``model`` (a ``Model``, a name as ``deep:3``, or a file) E d^sL/dt^s = (−η)^s × coefficient s, and
     nothing is taken out; ``loss`` is one of its losses.
 
     ``planar`` keeps what planar pairings give; ``face`` keeps of that the terms that lead in every scaling inside the
-    face's cone, and drops the constant ½ where the face lacks R, since it is subleading there. ``source`` replaces the
-    computation, by a cache for instance.
+    face's cone, and drops the constant ½ where the face lacks R, since it is subleading there. Of another
+    model a face is the list of rates that win. ``source`` replaces the computation, by a cache for instance.
+
+    ``moment=2`` gives the series of Var L instead of E L, for models over rings; ``planar`` keeps its leading terms.
 
     >>> print(derive("population", order=1, face="mean-field").coefficients[1])
     4 n^3 m sigma2^3 - 8 n^2 m sigma2^2 + 4 n m sigma2
@@ -87,17 +109,18 @@ def derive(
     """
     check_order(order)
     check_workers(workers)
+    if moment != 1:
+        return _variance(loss, order, Model.of(model), planar, face, force, progress, moment)
     if model != AUTOENCODER_NAME:
         declared = Model.of(model)
         if declared != Model.named(AUTOENCODER_NAME):
-            if face is not None:
-                raise InputError(
-                    "face",
-                    given=face,
-                    expected="none with this model",
-                    remedy="leave face= out: all terms are printed",
-                )
-            return of_model(declared, loss, order=order, planar=planar, workers=workers, force=force, progress=progress)
+            found = of_model(
+                declared, loss, order=order, planar=planar, workers=workers, force=force, progress=progress
+            )
+            if face is None:
+                return found
+            weights = _weights(declared, face)
+            return replace(found, coefficients=tuple(c.leading(weights) for c in found.coefficients))
     name = checked_loss(loss)
     chosen = face if face is None or isinstance(face, Face) else parse_face(face)
     planar = planar or chosen is not None
@@ -112,6 +135,32 @@ def derive(
     scaling = representative(chosen)
     weights = scaling.weights
     return series.leading(weights, constant=constant)
+
+
+def _variance(
+    loss: str,
+    order: int,
+    model: Model,
+    planar: bool,
+    face: Face | str | None,
+    force: bool,
+    progress: Progress | None,
+    moment: int,
+) -> VarianceSeries:
+    if moment != 2:
+        raise InputError("moment", given=moment, expected="1, the mean, or 2, the variance", remedy="use --moment 2")
+    series = variance_series(model, loss, order=order, force=force, progress=progress)
+    if face is not None:
+        return series.leading_at(_weights(model, face))
+    return series.leading() if planar else series
+
+
+def _weights(model: Model, face: Face | str) -> dict[str, Fraction]:
+    """A scaling inside the cone of a face of a model."""
+    if model == Model.named(AUTOENCODER_NAME):
+        return representative(face if isinstance(face, Face) else parse_face(face)).weights
+    atlas = polytope_atlas(model.plan)
+    return atlas.representative(atlas.face(str(face)))
 
 
 def of_model(

@@ -22,6 +22,9 @@ def derive(
     face: Annotated[
         str | None, typer.Option("--face", help="Only what leads on a face, e.g. mean-field or R,N|m.", metavar="FACE")
     ] = None,
+    moment: Annotated[
+        int, typer.Option("--moment", min=1, max=2, help="2: the series of the variance of the loss.")
+    ] = 1,
     force: Annotated[bool, typer.Option("--force", help="Begin even what would take very long.")] = False,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither read nor keep files of derived series.")
@@ -42,7 +45,7 @@ def derive(
             return compute(loss, order=order, planar=planar, workers=workers, progress=progress)
 
     declared = Model.of(model)
-    if declared != Model.named("autoencoder"):
+    if moment == 2 or declared != Model.named("autoencoder"):
         with console.progress_bar("orders") as progress:
             found = derive_series(
                 loss,
@@ -53,6 +56,7 @@ def derive(
                 force=force,
                 workers=workers,
                 progress=progress,
+                moment=moment,
             )
         console.emit(found, format)
         return

@@ -57,7 +57,10 @@ class CompositePlan:
 
 @dataclass(frozen=True)
 class PackedCombination:
-    """Σ scale · Π variable^exponents · Σ_k coefficients[k] Tr(codes[k]) over ``parts``, and a constant by exponents."""
+    """Σ scale · Π variable^exponents · Σ_k coefficients[k] Tr(codes[k]) over ``parts``, and a constant by exponents.
+
+    Codes in rows stand for products of traces, the larger code first.
+    """
 
     scale: Fraction
     parts: dict[Exponents, tuple[Codes, Integers]]

@@ -96,21 +96,26 @@ class _Columns:
     names: list[tuple[Tag, Powers]]
 
     def with_words(self, tag: Tag, codes: Codes, coefficients: list[int]) -> _Columns:
-        """The level with single rings added, in a column of their own."""
-        single = (self.level.rings[:, 1:] == 0).all(axis=1)
-        place = {int(code): int(row) for row, code in enumerate(self.level.rings[:, 0]) if single[row]}
-        new = [int(code) for code in codes if int(code) not in place]
-        place.update({code: self.level.states + i for i, code in enumerate(new)})
-        rows = np.zeros((len(new), self.level.rings.shape[1]), np.int64)
-        rows[:, 0] = new
+        """The level with products of rings added, in a column of their own; ``codes`` are rings, or rows of rings."""
+        rows = codes.reshape(len(codes), -1)
+        known = self.level.rings
+        width = max(rows.shape[1], known.shape[1])
+        known = np.pad(known, ((0, 0), (0, width - known.shape[1])))
+        rows = np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+        short = np.nonzero((known[:, codes.reshape(len(codes), -1).shape[1] :] == 0).all(axis=1))[0]
+        place = {row: int(k) for row, k in zip(map(tuple, known[short].tolist()), short, strict=True)}
+        wanted = list(map(tuple, rows.tolist()))
+        new = [row for row in wanted if row not in place]
+        place.update({row: self.level.states + i for i, row in enumerate(new)})
         limbs = from_integers(coefficients)
         old = self.level.coefficients
         depth = max(limbs.shape[1], old.shape[2])
         grown = np.zeros((len(old) + len(new), old.shape[1] + 1, depth), np.int64)
         grown[: len(old), :-1, : old.shape[2]] = old
-        grown[[place[int(code)] for code in codes], -1, : limbs.shape[1]] = limbs
+        grown[[place[row] for row in wanted], -1, : limbs.shape[1]] = limbs
         nothing = (0,) * len(tag.counts)
-        return _Columns(Level(np.concatenate([self.level.rings, rows]), grown), [*self.names, (tag, nothing)])
+        added = np.array(new, dtype=np.int64).reshape(len(new), width)
+        return _Columns(Level(np.concatenate([known, added]), grown), [*self.names, (tag, nothing)])
 
     def eliminate(self, digit: int, plan: CompositePlan) -> _Columns:
         """The level after one contraction of a letter in every state."""
@@ -159,7 +164,10 @@ def _blocks(plan: CompositePlan, combinations: Sequence[PackedCombination]) -> l
     found: dict[tuple[int, ...], dict[int, list[tuple[Tag, Codes, list[int]]]]] = {}
     for output, combination in enumerate(combinations):
         for exponents, (codes, coefficients) in combination.parts.items():
-            counted = np.stack([plan.packed.count(codes, digit) for digit in range(top + 1)], axis=1)
+            shape = (len(codes), -1)
+            flat = np.maximum(codes.ravel(), 1)  # where a product has fewer rings, the empty word
+            found_in = [plan.packed.count(flat, digit).reshape(shape).sum(axis=1) for digit in range(top + 1)]
+            counted = np.stack(found_in, axis=1)
             distinct, inverse = np.unique(counted, axis=0, return_inverse=True)
             by_counts = {tuple(row): np.nonzero(inverse.ravel() == k)[0] for k, row in enumerate(distinct.tolist())}
             for counts, chosen in by_counts.items():
