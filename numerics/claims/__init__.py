@@ -7,12 +7,14 @@ from importlib import import_module
 
 from numerics.claims.ledger import Claim
 
-_MODULES: tuple[str, ...] = ("series", "regimes", "limits", "single_index", "sgd", "real_data")
+_MODULES: tuple[str, ...] = ("series", "regimes", "limits", "single_index", "sgd", "real_data", "diagrams")
 
 
 @cache
 def all_claims() -> tuple[Claim, ...]:
-    """Every claim of the project, by paper: AE (autoencoder, [P]), SI (single index, [S]), UN (universality, [U])."""
+    """Every claim of the project, by paper: AE (autoencoder, [P]), SI (single index, [S]), UN (universality, [U]), DI
+    (diagrams, [D]).
+    """
     claims: list[Claim] = []
     for module in _MODULES:
         claims += import_module(f"numerics.claims.{module}").CLAIMS

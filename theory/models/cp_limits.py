@@ -59,7 +59,7 @@ def cp_limit(order: int, sizes: CPSizes, *, symmetric: bool, face: str) -> Loss 
     if face == "N" and order % 2 == 0:
         return free_mean(order, sizes)
     if face == "N" and order == 3:
-        return ntk_of_the_trace(sizes)
+        return ntk_symmetric(sizes)
     return None
 
 
@@ -74,15 +74,21 @@ def ntk(order: int, sizes: CPSizes) -> Loss:
     return lambda t: start * np.exp(-rate * t)
 
 
-def ntk_of_the_trace(sizes: CPSizes) -> Loss:
-    """Symmetric, ν = 3, H → ∞: the kernel is 3Hpσ⁴ on tensors v ⊗ δ, symmetrised, and a factor p less on the others.
+def ntk_symmetric(sizes: CPSizes) -> Loss:
+    """Symmetric, ν = 3, H → ∞ at any p: the kernel's mean has two eigenvalues on symmetric tensors.
 
-    At this time scale only the loss's part on those tensors decays: 3/2 of the target, and 3/2 Hp²σ⁶ of the start.
+    3H(p+8)σ⁴ on v ⊗ δ, symmetrised (the trace part), and 18Hσ⁴ on those without trace. The trace part of the target has
+    the share 3/(p+2), that of a term u ⊗ u ⊗ u too.
     """
-    rate = 6 * sizes.H * sizes.p * sizes.sigma2**2 * sizes.eta
-    p, terms = sizes.p, sizes.H * sizes.sigma2**3
-    start = p / 2 + terms * (p**3 / 2 + 3 * p**2 + 4 * p)
-    return lambda t: start + 1.5 * (1 + terms * p**2) * np.expm1(-rate * t)
+    p, base = sizes.p, 2 * sizes.H * sizes.sigma2**2 * sizes.eta
+    terms = sizes.H * sizes.sigma2**3 * p * (p + 4)
+    start = (p + terms * (p + 2)) / 2
+    trace = 3 / (p + 2) * start
+
+    def loss(t: Array) -> Array:
+        return np.asarray(trace * np.exp(-3 * (p + 8) * base * t) + (start - trace) * np.exp(-18 * base * t))
+
+    return loss
 
 
 def free_single(order: int, sizes: CPSizes, *, symmetric: bool) -> Loss:

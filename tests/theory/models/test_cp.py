@@ -66,10 +66,16 @@ def test_ntk_coefficients(name: str, nu: int) -> None:
         assert y.terms[nu, s + 1, nu + (nu - 1) * s] == Fraction((2 * nu) ** s, 2)
 
 
-def test_ntk_coefficients_of_the_trace_part() -> None:
+def test_ntk_coefficients_of_the_symmetric_model() -> None:
+    # all monomials H^s sigma2^2s, whatever their power of p: those of 1/2 p in a constant kernel of two eigenvalues
+    p = Fraction(7)
     for s, y in enumerate(series("cp:3", 4)):
-        if s >= 2:  # before, other parts of the loss have these monomials too
-            assert y.terms[s, s, 2 * s] == y.terms[2 + s, 1 + s, 3 + 2 * s] == Fraction(3 * 6**s, 2)
+        found = sum(c * p ** e[0] for e, c in y.terms.items() if e[1:] == (s, 2 * s))
+        trace = 3 * p / (p + 2)
+        assert found == (trace * (6 * (p + 8)) ** s + (p - trace) * 36**s) / 2
+    loss = cp_limit(3, CPSizes(7.0, 1e9, 1e-5), symmetric=True, face="N")
+    assert loss is not None
+    assert (loss(np.array(1e-6)) - loss(np.array(0.0))) / 1e-6 == pytest.approx(-27 * 7 * 0.1, rel=1e-4)
 
 
 @pytest.mark.parametrize(
