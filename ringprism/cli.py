@@ -17,6 +17,7 @@ from ringprism.commands.claims import claims
 from ringprism.commands.classify import classify
 from ringprism.commands.demo import demo
 from ringprism.commands.derive import derive
+from ringprism.commands.draw import draw
 from ringprism.commands.limit import limit
 from ringprism.commands.models import models
 from ringprism.commands.sgd_fluctuations import sgd
@@ -51,6 +52,7 @@ def _root(
 
 app.command()(models)
 app.command()(derive)
+app.command()(draw)
 app.command()(classify)
 app.command()(solve)
 app.command()(limit)

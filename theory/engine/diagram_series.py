@@ -48,7 +48,7 @@ def diagram_derivatives(
         sizes = [len(level)]
         columns.append((name, 0, unit, level))
         for s in range(1, order + 1):
-            _check_growth(sizes, s, order)
+            check_growth(sizes, s, order)
             level, unit = merge(level, drive, store=store), unit * drive_unit / store.merge_unit
             sizes.append(len(level))
             columns.append((name, s, unit, level))
@@ -126,8 +126,11 @@ def _laurents(level: Level, unit: Fraction, columns: int, store: DiagramStore) -
     return tuple(Laurent(variables, found) for found in terms)
 
 
-def _check_growth(sizes: Sequence[int], s: int, order: int) -> None:
-    """Refuse where the number of diagrams, growing on as it grew last, would pass the limit at the order asked."""
+def check_growth(sizes: Sequence[int], s: int, order: int) -> None:
+    """Refuse where the number of diagrams, growing on as it grew last, would pass the limit at the order asked.
+
+    ``sizes`` are the numbers up to order s − 1.
+    """
     growth = max(sizes[-1] / sizes[-2], 1.0) if len(sizes) > 2 and sizes[-2] else 1.0
     estimate = sizes[-1] * growth ** (order - s + 1)
     if estimate > TERM_LIMIT:

@@ -174,6 +174,12 @@ class Model:
         parts = (self.name, self.sizes, (*self.tensors, *self.implied), self.expanded, self.descend, self.parameters)
         return ring_plan(*parts) or diagram_plan(*parts)
 
+    @cached_property
+    def diagrams(self) -> DiagramModel:
+        """The model over diagrams, also where it has a plan over rings."""
+        parts = (self.name, self.sizes, (*self.tensors, *self.implied), self.expanded, self.descend, self.parameters)
+        return diagram_plan(*parts)
+
     @property
     def rings(self) -> MatrixModel:
         """The plan of a model over rings; ``InputError`` for one that is not."""

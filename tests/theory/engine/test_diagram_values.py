@@ -13,6 +13,7 @@ from theory.engine.diagram_pairings import enumerate_pairings
 from theory.engine.diagram_rings import ring_form
 from theory.engine.diagram_series import diagram_derivatives
 from theory.engine.diagram_tensor import Monomial, Tensor
+from theory.engine.diagram_terms import derivative_terms, merged_term
 from theory.engine.laurent import Laurent
 from theory.engine.model import MatrixModel
 from theory.engine.series import expected_derivatives
@@ -250,3 +251,35 @@ def test_bad_tensors_name_what_is_wrong() -> None:
         Tensor("H", ("n", "p"), trained=True, fixed=True)
     with pytest.raises(InputError, match="positive"):
         Tensor("H", ("n", "p"), variance=-1)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_single_merges_add_up_to_the_first_derivative(symmetric: bool) -> None:
+    example = cp(3, symmetric=symmetric)
+    terms = example.loss("train")
+    merged = [
+        merged_term(left, right, edges=(i, j), model=example)
+        for left in terms
+        for right in terms
+        for i, first in enumerate(left.entries)
+        for j, second in enumerate(right.entries)
+        if first.tensor == second.tensor
+    ]
+    losses = (*example.losses, DiagramLoss("merged", tuple(merged)))
+    wider = DiagramModel("wider", example.sizes, example.tensors, losses, "train")
+    found = diagram_derivatives(wider, {"train": 1, "merged": 0})
+    assert found["merged"][0] == found["train"][1]
+    again = DiagramLoss("again", derivative_terms(example, "train", order=1))
+    assert (
+        diagram_derivatives(
+            DiagramModel("again", example.sizes, example.tensors, (*example.losses, again), "train"), {"again": 0}
+        )["again"][0]
+        == found["train"][1]
+    )
+
+
+def test_a_merge_that_closes_a_node_multiplies_by_its_size() -> None:
+    v = Tensor("v", ("p",), "s2", trained=True)
+    example = model((v,), train=(DiagramTerm(1, (), product_of("v[i]")),))
+    (term,) = example.loss("train")
+    assert merged_term(term, term, edges=(0, 0), model=example) == DiagramTerm(1, (("p", 1),))
