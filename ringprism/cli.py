@@ -22,7 +22,7 @@ from ringprism.commands.limit import limit
 from ringprism.commands.models import models
 from ringprism.commands.sgd_fluctuations import sgd
 from ringprism.commands.simulate import simulate
-from ringprism.commands.single_index_train import single_index
+from ringprism.commands.single_index_compare import single_index
 from ringprism.commands.solve import solve
 from ringprism.commands.store import store
 from ringprism.commands.validate import validate

@@ -30,8 +30,8 @@ class Plan:
     """How long SGD runs, and what is kept.
 
     ``steps`` of size ``step`` = δ/d, the factor of the gradient. With ``target`` the first step at which m_1 reaches it
-    is noted (|m_1| for an even link); with ``stop`` a batch ends when all its replicas have, and only that first
-    step is kept. ``every`` > 0 keeps the overlaps after each ``every`` steps.
+    is noted (|m_1| for an even link); with ``stop`` a batch ends when all its replicas have, and of those that have
+    only that first step is kept. ``every`` > 0 keeps the overlaps after each ``every`` steps.
     """
 
     steps: int
@@ -101,7 +101,7 @@ def reduced_batch(
         if plan.stop and (hits >= 0).all():
             clock.add((plan.steps - done - steps) * len(starts))
             break
-    end = begin if plan.stop else np.array([m1, m2])
+    end = np.where(plan.stop & (hits >= 0), begin, np.array([m1, m2]))  # how far a stopped batch ran is chance
     return [
         {
             "start": begin[:, k].tolist(),
@@ -157,7 +157,7 @@ def full_batch(
         if plan.stop and hit[0] >= 0:
             clock.add(plan.steps - done - steps)
             break
-    end = overlaps if plan.stop else (float(weights @ target), float(weights @ other))
+    end = overlaps if plan.stop and hit[0] >= 0 else (float(weights @ target), float(weights @ other))
     return [
         {
             "start": list(overlaps),

@@ -128,3 +128,35 @@ def _inflation(count: int) -> float | None:
     if count >= _MANY:
         return 1.0
     return as_rare(2, count - 1) / 2 * math.sqrt(count / (count - 1))
+
+
+def wilson(successes: int, count: int, *, errors: float = 1.959963984540054) -> tuple[float, float]:
+    """Wilson's interval for a share, by default of 95 %.
+
+    >>> low, high = wilson(8, 10)
+    >>> round(low, 3), round(high, 3)
+    (0.49, 0.943)
+    """
+    share, square = successes / count, errors**2 / count
+    middle = (share + square / 2) / (1 + square)
+    half = errors / (1 + square) * math.sqrt(share * (1 - share) / count + square / (4 * count))
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    return low, 1.0 if successes == count else min(1.0, middle + half)
+
+
+def order_interval(times: Sequence[int | None]) -> tuple[float | None, float | None, float | None]:
+    """The median of times and a 95 % interval for it by order statistics; None is beyond the largest time allowed.
+
+    >>> order_interval([3, 1, None, 2, 5, 4, 7, 6])
+    (4.5, 1.0, None)
+    """
+    from scipy.stats import binom
+
+    logs = sorted(math.inf if time is None else float(time) for time in times)
+    count = len(logs)
+    middle = (logs[(count - 1) // 2] + logs[count // 2]) / 2
+    rank = int(binom.ppf(0.025, count, 0.5))  # P(fewer than rank below the median) < 2.5 %
+    low, high = logs[max(rank - 1, 0)], (logs[count - rank] if rank >= 1 else math.inf)
+    found = (None if math.isinf(x) else x for x in (middle, low, high))
+    first, second, third = found
+    return first, second, third

@@ -32,7 +32,7 @@ _MOST_STEPS = {"reduced": 1e13, "full": 1e14}
 class Replica:
     """One run: the overlaps it started and ended with, the step at which it reached the target, its path.
 
-    ``hit`` is None where the target was not reached in time; ``end`` is the start itself where only hits were kept.
+    ``hit`` is None where the target was not reached in time; ``end`` is the start itself where only the hit was kept.
     ``path`` has a row (m_1, m_2) for each record.
     """
 

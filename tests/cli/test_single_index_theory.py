@@ -85,7 +85,7 @@ def test_loss_gives_a_verdict_on_the_spike_asked_for(capsys: pytest.CaptureFixtu
         _, text, _ = run(capsys, "loss", *CUBIC, "--lambda", "1", "--eta1", eta1)
         assert text.splitlines()[1].startswith(f"{answer}: ")
         assert trap in text
-        assert "f(√B·), the link as the labels' variance B shows it" in text
+        assert "after the spike rescales the label's field to variance B = 1 + λη1²" in text
         record = json.loads(run(capsys, "loss", *CUBIC, "--lambda", "1", "--eta1", eta1, "--format", "json")[1])
         assert record["verdict"] == answer
     idle = run(capsys, "loss", *CUBIC, "--lambda", "0", "--eta1", "0.3")[1]
