@@ -8,6 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from regimes.atlas import ATLAS
+from regimes.neglected import neglected_ratios
 from theory.autoencoder.sizes import Sizes
 
 
@@ -35,17 +36,8 @@ class Setting:
 
     @property
     def smallness(self) -> float:
-        """The largest ratio that the face neglects, 1/p, 1/n and 1/m among them."""
-        s, face = self.sizes, ATLAS[self.face].face
-        drives = {"R": 1.0, "N": float(s.sigma2 * s.n), "P": float(s.sigma2 * s.p)}
-        inside = [drives[a] for a in face.triangle]
-        ratios = [1 / s.p, 1 / s.n, 1 / s.m]
-        ratios += [drives[a] / min(inside) for a in drives if a not in face.triangle]
-        if face.segment == {"m"}:
-            ratios.append(s.p / s.m)
-        if face.segment == {"p"}:
-            ratios.append(s.m / s.p)
-        return max(ratios)
+        """The largest ratio that the face neglects (``regimes.neglected.neglected_ratios``)."""
+        return max(neglected_ratios(ATLAS[self.face].face, self.sizes).values())
 
 
 def _setting(face: str, p: int, n: int, m: int, sigma2: str, end: float) -> tuple[str, Setting]:

@@ -15,7 +15,7 @@ from numerics.judge import STANDARD_ERRORS, Quantity, Verdict, standard_errors
 from numerics.runs.machine import HERE, Machine
 from regimes.faces import Face, parse_face
 from regimes.limit import LimitCurves, limit
-from regimes.prism import VERTICES
+from regimes.neglected import neglected_ratios
 from regimes.ranking import rank_faces
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.errors import InputError
@@ -230,24 +230,14 @@ def validate(
 
 
 def neglected_terms(face: Face, sizes: Sizes) -> float:
-    """What the limit of ``face`` leaves out at these sizes, relative to what it keeps. [P] §4.
+    """The sum of what the limit of ``face`` leaves out at these sizes, relative to what it keeps. [P] §4.
 
-    The rates of the losing vertices over the largest of the face's own, and the loops: 1/p, 1/n, 1/m where loops of
-    that kind lead.
+    Which ratios count is read from the coefficients: see ``regimes.neglected.neglected_ratios``.
 
     >>> round(neglected_terms(parse_face("large-data"), Sizes.parse("p=100,n=100,m=10000,sigma2=1/100")), 3)
     0.05
     """
-    by_name = {"p": float(sizes.p), "n": float(sizes.n), "m": float(sizes.m), "sigma2": float(sizes.sigma2)}
-    values = np.array(list(by_name.values()))
-    rates = {vertex.name: float(np.prod(values ** np.array(vertex.vector))) for vertex in VERTICES}
-    losing = sum(rate for name, rate in rates.items() if name not in face.vertices)
-    loops = 1 / sizes.p  # each lost handle or twist costs a node of a kind that the leading terms have loops of
-    if "N" in face.triangle:
-        loops += 1 / sizes.n
-    if len(face.segment) == 2:
-        loops += 1 / sizes.m
-    return losing / max(rates[name] for name in face.vertices) + loops
+    return sum(neglected_ratios(face, sizes).values())
 
 
 def initial_scale(face: Face, sizes: Sizes) -> float:

@@ -149,7 +149,7 @@ def predicted_error(
     >>> series = variance_series(Model.named("autoencoder"), "population", order=3)
     >>> sizes = {"p": 20, "n": 10, "m": 30, "sigma2": Fraction(1, 20)}
     >>> [round(error, 5) for error in predicted_error(series, sizes, [0, 0.2], replicas=100).stderr]
-    [0.00145, 0.00139]
+    [0.00385, 0.00307]
 
     Raises ``ReachError``, with the latest time that can be vouched for, where neighbouring approximants differ by more
     than a tenth of the variance.
