@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from regimes.derive import Source, derive
 from regimes.faces import Face, parse_face
+from theory.autoencoder.sizes import Sizes
 from theory.checks import whole
 from theory.equations.closed_form import ClosedForm, close
 from theory.equations.equation import Equation, monomial_text
-from theory.equations.reduced import ReducedSeries, reduce_series
+from theory.equations.evaluate import Curve, evaluate
+from theory.equations.reduced import TIME, ReducedSeries, reduce_series
 from theory.equations.search import Findings, search
+from theory.errors import ReachError
 
 Progress = Callable[[int, int], None]
 DEFAULT_ORDER = 10
@@ -24,13 +28,15 @@ class Solution:
     """The equations of a face's leading loss, or how far there is none.
 
     F = Σ_s c_s u^s/s!, u = −ηt/pm, c_s the face's part of the coefficients of ``derive``, equals prefactor × G(x, …);
-    ``series`` holds G and the variables, ``findings`` the operators and the box searched.
+    ``series`` holds G and the variables, ``findings`` the operators and the box searched. ``constant`` is by how much
+    the loss exceeds F.
     """
 
     face: Face
     loss: str
     series: ReducedSeries
     findings: Findings
+    constant: Fraction = Fraction(0)
     closed_form: ClosedForm | None = None
     warnings: tuple[str, ...] = ()
 
@@ -39,6 +45,30 @@ class Solution:
         """The equations of G, minimal generators of what was found."""
         return tuple(
             Equation(operator, self.series.names, self.series.constant) for operator in self.findings.operators
+        )
+
+    def curve(self, sizes: Sizes, times: Sequence[float], *, eta: float = 1.0, digits: int = 25) -> Curve:
+        """The face's leading loss at given sizes and times, from the solution that was found, with error estimates.
+
+        Raises ``ReachError`` where no solution was found.
+        """
+        if self.closed_form is None:
+            raise ReachError(
+                "curve",
+                given=self.face.name,
+                reach="faces whose equations were solved",
+                remedy="use limit, which has the solutions found by hand",
+            )
+        point = {name: Fraction(getattr(sizes, name)) for name in ("p", "n", "m", "sigma2")}
+        moments = [-Fraction(t) * Fraction(eta) / (sizes.p * sizes.m) for t in times]
+        series = self.series
+        values = {name: _value(powers, point) for name, powers in series.variables.items()}
+        unit = values.pop(series.names[0])
+        found = evaluate(self.closed_form, [u * unit for u in moments], values, digits=digits)
+        before = float(_value(series.prefactor, point))
+        start = self.constant - series.constant  # a constant of another size than F
+        return Curve(
+            tuple(float(start) + before * v for v in found.values), tuple(abs(before) * e for e in found.errors)
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -136,7 +166,8 @@ def solve(
     coefficients = derive(loss, order=order, face=chosen, force=force, source=source)
     series = reduce_series(coefficients.coefficients, constant=coefficients.constant)
     findings = search(series, order=operator_order, degree=degree, time_degree=time_degree, progress=progress)
-    return Solution(chosen, loss, series, findings, close(series) if closed else None, _warnings(findings))
+    solution = close(series) if closed else None
+    return Solution(chosen, loss, series, findings, coefficients.constant, solution, _warnings(findings))
 
 
 def _warnings(findings: Findings) -> tuple[str, ...]:
@@ -147,6 +178,15 @@ def _warnings(findings: Findings) -> tuple[str, ...]:
         f"the series does not decide {len(findings.open_boxes)} of the boxes searched, up to order {box.order}, "
         f"degree {box.degree}, degree {box.time_degree} in x: derive to a higher order",
     )
+
+
+def _value(powers: Mapping[str, int], point: Mapping[str, Fraction]) -> Fraction:
+    """A monomial at given sizes, u apart."""
+    total = Fraction(1)
+    for name, power in powers.items():
+        if name != TIME:
+            total *= point[name] ** power
+    return total
 
 
 def _monomial(powers: Any) -> str:

@@ -6,12 +6,15 @@ from fractions import Fraction
 from itertools import product
 from math import factorial, perm
 
+import numpy as np
 import pytest
 
+from regimes.limit import limit
 from regimes.solve import solve
 from theory.autoencoder.limits.table import SOLUTIONS
 from theory.autoencoder.series import LossName
-from theory.errors import InputError
+from theory.autoencoder.sizes import Sizes
+from theory.errors import InputError, ReachError
 
 
 @pytest.mark.parametrize(("face", "loss"), [("R,N|m", "train"), ("R,P|p", "train"), ("N|p", "population")])
@@ -69,3 +72,11 @@ def test_bad_requests() -> None:
         solve("R,N|m", order=2)
     with pytest.raises(InputError, match="face"):
         solve("nowhere")
+
+
+def test_curve_is_that_of_the_limit() -> None:
+    sizes, times = Sizes(100, 20, 3000, Fraction(1, 200)), [0.0, 20.0, 200.0]
+    found = solve("R,P|m", "train", order=6).curve(sizes, times)
+    assert np.allclose(found.values, limit("R,P|m", sizes, times).train, rtol=1e-13)
+    with pytest.raises(ReachError, match="small-data"):
+        solve("small-data", "train", order=5, closed=False).curve(sizes, times)
