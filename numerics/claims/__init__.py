@@ -7,7 +7,16 @@ from importlib import import_module
 
 from numerics.claims.ledger import Claim
 
-_MODULES: tuple[str, ...] = ("series", "regimes", "limits", "single_index", "sgd", "real_data", "diagrams")
+_MODULES: tuple[str, ...] = (
+    "series",
+    "regimes",
+    "limits",
+    "equations",
+    "single_index",
+    "sgd",
+    "real_data",
+    "diagrams",
+)
 
 
 @cache
