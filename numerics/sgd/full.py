@@ -52,8 +52,10 @@ def axpby(scale: float, x: Any, step: float, y: Any) -> None:
         _F2,
         types.int64[::1],
         _F1,
+        _F1,
         types.float64,
-        types.float64,
+        types.int64,
+        _F1,
         _F2,
         _F2,
         _F1,
@@ -76,25 +78,31 @@ def advance(
     labels: Any,
     components: Any,
     errors: Any,
-    rate: float,
+    rates: Any,
     ridge: float,
+    batch: int,
+    deviations: Any,
     W: Any,
     V: Any,
     second: Any,
     trained: int,
 ) -> None:
-    """One step of SGD per entry of ``components``; W and ``second`` move in place.
+    """One step of SGD per entry of ``rates``, on ``batch`` entries of ``components``; W and ``second`` move in place.
 
     Rows are padded with zeros beyond ``dimension``. Step n draws x by the recipe of its component k (or, for ``GIVEN``,
     takes row n of ``given``), puts a = ``scale``·x + ``means[k]`` (no rows: no means), reads z = Wa and u = Va, and
-    moves W by −``rate``·(c aᵀ + ridge W). ``trained`` is the number of second-layer weights that move. [U] §2.
+    moves W by −rate·(c aᵀ + ridge W), c aᵀ averaged over the batch. Coordinate j of x is multiplied by ``deviations[j]``
+    (no entries: 1). ``trained`` is the number of second-layer weights that move. [U] §2.
     """
     K, r, B, Y = W.shape[0], V.shape[0], second.shape[0], labels.shape[1]
     a = np.zeros(W.shape[1])
     arguments = np.zeros(K + r + B + Y + 1)
     out = np.zeros(K + trained)
-    decay = 1.0 - rate * ridge
+    gathered = np.zeros((K if batch > 1 else 0, W.shape[1]))
+    seconds = np.zeros(trained)
     for n in range(components.shape[0]):
+        rate = rates[n // batch]
+        decay = 1.0 - rate * ridge
         k = components[n]
         if kinds[k] == GIVEN:
             for j in range(dimension):
@@ -103,6 +111,8 @@ def advance(
             fill_noise(kinds[k], lowest[k], jumps[k], thresholds[k], state, a)
             for j in range(dimension, a.shape[0]):
                 a[j] = 0.0
+        for j in range(deviations.shape[0]):
+            a[j] *= deviations[j]
         if means.shape[0] > 0:
             axpby(scale, a, 1.0, means[k])
         elif scale != 1.0:
@@ -117,7 +127,20 @@ def advance(
             arguments[K + r + B + i] = labels[k, i]
         arguments[K + r + B + Y] = errors[n]
         gradient(arguments, out)
+        if batch == 1:
+            for i in range(K):
+                axpby(decay, W[i], -rate * out[i], a)
+            for i in range(trained):
+                second[i] = decay * second[i] - rate * out[K + i]
+            continue
         for i in range(K):
-            axpby(decay, W[i], -rate * out[i], a)
+            axpby(1.0, gathered[i], out[i] / batch, a)
         for i in range(trained):
-            second[i] = decay * second[i] - rate * out[K + i]
+            seconds[i] += out[K + i] / batch
+        if n % batch == batch - 1:
+            for i in range(K):
+                axpby(decay, W[i], -rate, gathered[i])
+                gathered[i, :] = 0.0
+            for i in range(trained):
+                second[i] = decay * second[i] - rate * seconds[i]
+                seconds[i] = 0.0

@@ -89,7 +89,7 @@ def factorise(R: Any, factor: Any) -> None:
         _F2,
         types.int64[::1],
         _F1,
-        types.float64,
+        _F1,
         types.float64,
         _F2,
         _F2,
@@ -110,7 +110,7 @@ def advance_reduced(
     labels: Any,
     components: Any,
     errors: Any,
-    rate: float,
+    rates: Any,
     ridge: float,
     A: Any,
     R: Any,
@@ -132,9 +132,10 @@ def advance_reduced(
     factor = np.zeros((K, K))
     arguments = np.zeros(K + r + B + Y + 1)
     out = np.zeros(K + trained)
-    decay = 1.0 - rate * ridge
     mixed = means.shape[0] > 0
     for n in range(steps):
+        rate = rates[n]
+        decay = 1.0 - rate * ridge
         at = n % _CHUNK
         if at == 0:
             fill_normals(state, normals)

@@ -68,6 +68,8 @@ def _parameters(setting: Setting) -> dict[str, Json]:
         "label_noise": task.label_noise,
         "ridge": task.ridge,
         "delta": task.step,
+        "batch": task.batch,
+        "schedule": None if task.schedule is None else str(task.schedule),
         "train_second": task.train_second,
         "laws": [[law.name, law.kappa3, law.kappa4, list(law.values), list(law.weights)] for law in setting.laws],
         "start": {part: getattr(start, part).tolist() for part in ("M", "Q", "b", "p", "s")},

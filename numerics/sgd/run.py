@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -46,6 +46,8 @@ class Setting:
     marks: tuple[int, ...]
     method: Method
     spread: Spread
+    deviations: Array = field(default_factory=lambda: np.zeros(0))
+    """The standard deviation of each coordinate of x; no entries: 1. Full simulation only."""
 
     @cached_property
     def reduced(self) -> tuple[Array, Array, Array]:
@@ -105,6 +107,18 @@ class _Draws:
         return components, errors
 
 
+class _Rates:
+    """The size δ/d of each step times its schedule, a chunk at a time."""
+
+    def __init__(self, task: Task, d: int) -> None:
+        self._task, self._size, self._done = task, task.step / d, 0
+
+    def next(self, size: int) -> Array:
+        times = self._size * np.arange(self._done, self._done + size)
+        self._done += size
+        return np.ascontiguousarray(self._size * self._task.pace(times))
+
+
 def substream(seed: np.random.SeedSequence, purpose: str) -> np.random.SeedSequence:
     """The part of a replica's randomness that serves one purpose."""
     return child(seed, _STREAMS.index(purpose))
@@ -141,13 +155,15 @@ def _run_full(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> Arr
     state = stream(substream(seed, "input"))
     has_own = GIVEN in draw.kinds
     own = np.random.default_rng(substream(seed, "input"))
-    chunk = max(1, min(_CHUNK, (_GIVEN_NUMBERS if has_own else _CHUNK_COORDINATES) // d))
+    chunk = max(1, min(_CHUNK, (_GIVEN_NUMBERS if has_own else _CHUNK_COORDINATES) // (d * task.batch)))
+    deviations = setting.deviations
     draws = _Draws(task, seed)
     given = np.zeros((0, 0))
+    rates = _Rates(task, d)
     recorded = []
     for pieces in _pieces(setting, chunk):
         for size in pieces:
-            components, errors = draws.next(size)
+            components, errors = draws.next(size * task.batch)
             if has_own:
                 given = _given(setting.laws, components, d, own)
             advance(
@@ -164,8 +180,10 @@ def _run_full(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> Arr
                 labels,
                 components,
                 errors,
-                task.step / d,
+                rates.next(size),
                 task.ridge,
+                task.batch,
+                deviations,
                 W,
                 V,
                 second,
@@ -184,7 +202,7 @@ def _run_reduced(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> 
     second = start.b.copy()
     gradient = gradient_kernel(task)
     state = stream(substream(seed, "input"))
-    draws = _Draws(task, seed)
+    draws, rates = _Draws(task, seed), _Rates(task, setting.d)
     recorded = []
     for pieces in _pieces(setting, _CHUNK):
         for size in pieces:
@@ -198,7 +216,7 @@ def _run_reduced(setting: Setting, seed: np.random.SeedSequence, tick: Tick) -> 
                 labels,
                 components,
                 errors,
-                task.step / setting.d,
+                rates.next(size),
                 task.ridge,
                 A,
                 R,

@@ -170,7 +170,7 @@ def simulate_sgd(
     whole("d", d, least=1, remedy="give for example d=1000")
     choice("spread", spread, ("random", "flat"))
     drawn = component_laws(task, laws)
-    chosen = _method(method, drawn)
+    chosen = _method(method, drawn, task.batch)
     setting = Setting(task, drawn, start, d, step_marks(task, grid, d), chosen, spread)
     _ = setting.reduced  # checks that d has room for every direction
     recipes(drawn)
@@ -197,16 +197,17 @@ def simulate_sgd(
     return run
 
 
-def _method(method: Method | Literal["auto"], laws: tuple[Law, ...]) -> Method:
-    other = next((law.name for law in laws if law.recipe != "gaussian"), None)
+def _method(method: Method | Literal["auto"], laws: tuple[Law, ...], batch: int) -> Method:
+    other = next((f"{law.name} inputs" for law in laws if law.recipe != "gaussian"), None)
+    other = other or (f"batches of {batch}" if batch > 1 else None)
     if method == "auto":
         return "full" if other else "reduced"
     choice("method", method, ("auto", "full", "reduced"))
     if method == "reduced" and other:
         raise InputError(
             "method",
-            given=f"reduced with {other} inputs",
-            expected="Gaussian inputs, for which the overlaps are a Markov chain",
+            given=f"reduced with {other}",
+            expected="Gaussian inputs, one a step, for which the overlaps are a Markov chain kept here",
             remedy="use method='full'",
         )
     return method
@@ -229,7 +230,11 @@ def _check_budget(setting: Setting, replicas: int, workers: int) -> None:
             limit=f"{_MOST_COORDINATES * 8 / 1e9:.1f} GB",
             remedy="lower d or the number of workers",
         )
-    seconds = steps * (setting.d * (1 + rows / 8) * _SECONDS_PER_COORDINATE if full else _SECONDS_PER_STEP)
+    seconds = (
+        steps
+        * setting.task.batch
+        * (setting.d * (1 + rows / 8) * _SECONDS_PER_COORDINATE if full else _SECONDS_PER_STEP)
+    )
     hours = seconds / workers / 3600
     if hours > _LONGEST_HOURS:
         raise BudgetError(

@@ -20,7 +20,7 @@ from numerics.sgd.simulate import simulate_sgd
 from numerics.sgd.vectors import vectors
 from theory.sgd.laws import own_law
 from theory.sgd.state import start_state
-from theory.sgd.task import Task
+from theory.sgd.task import TIME, Task
 from theory.sgd.tasks import committee, logistic, single_index, xor
 
 _TASKS = {
@@ -42,30 +42,38 @@ def plain_sgd(
     V: np.ndarray,
     b: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One step an input, written from the definition, gradients from SymPy's own numerics."""
+    """One step a batch, written from the definition, gradients from SymPy's own numerics."""
     W, b, d = W.copy(), b.copy(), W.shape[1]
     compute = sympy.lambdify(task.arguments, [*task.gradients.c, *task.gradients.b], modules=["scipy", "numpy"])
-    K, moving = len(W), len(task.gradients.b)
-    for x, k, e in zip(inputs, components, errors, strict=True):
-        component = task.components[k]
-        a = np.sqrt(task.noise) * x + np.array(component.mean) @ V
-        gradient = np.array(compute(*(W @ a), *(V @ a), *b, *component.labels, e), dtype=float)
-        W -= task.step / d * (np.outer(gradient[:K], a) + task.ridge * W)
-        b[:moving] -= task.step / d * (gradient[K:] + task.ridge * b[:moving])
+    K, moving, size = len(W), len(task.gradients.b), task.batch
+    for n in range(len(inputs) // size):
+        rate = task.step / d * float(sympy.sympify(task.schedule or 1).subs(TIME, n * task.step / d))
+        of_w, of_b = np.zeros_like(W), np.zeros(moving)
+        for x, k, e in zip(*(part[n * size : (n + 1) * size] for part in (inputs, components, errors)), strict=True):
+            component = task.components[k]
+            a = np.sqrt(task.noise) * x + np.array(component.mean) @ V
+            gradient = np.array(compute(*(W @ a), *(V @ a), *b, *component.labels, e), dtype=float)
+            of_w += np.outer(gradient[:K], a) / size
+            of_b += gradient[K:] / size
+        W -= rate * (of_w + task.ridge * W)
+        b[:moving] -= rate * (of_b + task.ridge * b[:moving])
     return W, b
 
 
 @pytest.mark.parametrize("name", _TASKS)
 @pytest.mark.parametrize("d", [60, 64])
-def test_full_loop_is_plain_sgd(name: str, d: int) -> None:
-    task = _TASKS[name]
+@pytest.mark.parametrize("batch", [1, 3])
+def test_full_loop_is_plain_sgd(name: str, d: int, batch: int) -> None:
+    """Own inputs, coordinates of different size, batches and a step that falls: against a loop in numpy."""
+    task = replace(_TASKS[name], batch=batch, schedule=1 / (1 + TIME))
     generator = np.random.default_rng(3)
     start = start_state(task)
     W, V = vectors(task, start, d, spread="random", generator=generator)
     steps = 150
     inputs, errors = generator.laplace(size=(steps, d)), generator.standard_normal(steps)
     components = generator.integers(len(task.components), size=steps)
-    expected, expected_b = plain_sgd(task, inputs, components, errors, W, V, start.b)
+    deviations = np.linspace(0.5, 1.5, d)
+    expected, expected_b = plain_sgd(task, inputs * deviations, components, errors, W, V, start.b)
 
     width = 64
     padded, fixed = (np.ascontiguousarray(np.pad(rows, ((0, 0), (0, width - d)))) for rows in (W, V))
@@ -87,8 +95,10 @@ def test_full_loop_is_plain_sgd(name: str, d: int) -> None:
         labels.reshape(len(task.components), -1),
         components,
         errors,
-        task.step / d,
+        task.step / d * task.pace(task.step / d * np.arange(steps // batch)),
         task.ridge,
+        batch,
+        deviations,
         padded,
         fixed,
         second,
