@@ -20,7 +20,7 @@ from ringprism.commands.derive import derive
 from ringprism.commands.draw import draw
 from ringprism.commands.limit import limit
 from ringprism.commands.models import models
-from ringprism.commands.sgd_fluctuations import sgd
+from ringprism.commands.sgd_basins import sgd
 from ringprism.commands.simulate import simulate
 from ringprism.commands.single_index_compare import single_index
 from ringprism.commands.solve import solve

@@ -91,7 +91,7 @@ def advance(
 
     Rows are padded with zeros beyond ``dimension``. Step n draws x by the recipe of its component k (or, for ``GIVEN``,
     takes row n of ``given``), puts a = ``scale``·x + ``means[k]`` (no rows: no means), reads z = Wa and u = Va, and
-    moves W by −rate·(c aᵀ + ridge W), c aᵀ averaged over the batch. Coordinate j of x is multiplied by ``deviations[j]``
+    moves W by −rate·(c aᵀ + ridge W), c aᵀ averaged over the batch. Coordinate j of x is scaled by ``deviations[j]``
     (no entries: 1). ``trained`` is the number of second-layer weights that move. [U] §2.
     """
     K, r, B, Y = W.shape[0], V.shape[0], second.shape[0], labels.shape[1]

@@ -116,7 +116,7 @@ class _Rates:
     def next(self, size: int) -> Array:
         times = self._size * np.arange(self._done, self._done + size)
         self._done += size
-        return np.ascontiguousarray(self._size * self._task.pace(times))
+        return np.ascontiguousarray(self._size * self._task.pace(np.asarray(times, dtype=np.float64)))
 
 
 def substream(seed: np.random.SeedSequence, purpose: str) -> np.random.SeedSequence:
