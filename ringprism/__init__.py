@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from regimes.ranking import rank_faces
     from regimes.scaling import Scaling
     from regimes.solve import solve
+    from ringprism import sgd as sgd
     from theory.autoencoder.sizes import Sizes
     from theory.models.model import Model
 
@@ -38,6 +39,7 @@ __all__ = [
     "derive",
     "limit",
     "rank_faces",
+    "sgd",
     "simulate",
     "solve",
     "validate",
@@ -88,6 +90,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("ringprism")
+    if name == "sgd":
+        return import_module("ringprism.sgd")
     if name not in _HOMES:
         raise AttributeError(f"module 'ringprism' has no attribute {name!r}")
     module, attribute = _HOMES[name].split(":")

@@ -294,13 +294,14 @@ def _ends(
     ends.sort(key=lambda end: -end.count)
     before = values[:, int(0.8 * _MARKS)]
     moving = float((np.abs(before - tail).max(axis=1) > close).mean())
-    return tuple(ends), _levels(ends, total), moving
+    at_start = abs(expected_loss(task, template, laws=law))
+    return tuple(ends), _levels(ends, total, at_start), moving
 
 
-def _levels(ends: Sequence[End], total: int) -> tuple[End, ...]:
+def _levels(ends: Sequence[End], total: int, scale: float) -> tuple[End, ...]:
     """Ends of about one loss taken together, the lowest loss first."""
     ordered = sorted(ends, key=lambda end: end.loss)
-    width = _SAME_LOSS * max(abs(end.loss) for end in ordered)
+    width = _SAME_LOSS * max(scale, *(abs(end.loss) for end in ordered))
     groups: list[list[End]] = []
     for end in ordered:
         if groups and end.loss - groups[-1][-1].loss <= width:
