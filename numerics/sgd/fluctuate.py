@@ -38,7 +38,7 @@ _SHARP = 0.25
 _SMALLER = 4
 _LEFT = 0.5
 RULE = (
-    "rule: finite d adds terms of order d^(-1/2), so moments measured at d and d/4 are extrapolated to d = ∞; these agree "
+    "rule: finite d adds terms of order d^(-1/2): moments measured at d and d/4 are extrapolated to d = ∞; these agree "
     "with the theory within four standard errors and half of what the extrapolation moved. Undecided where a standard "
     "error is above a quarter of a standard deviation (of the mean) or of the variance"
 )
