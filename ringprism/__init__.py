@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numerics.gradient_flow.any_model import simulate
     from numerics.gradient_flow.validate import validate
     from numerics.runs.machine import Machine
+    from regimes.any_limit import limit
     from regimes.classify import classify
     from regimes.derive import derive
-    from regimes.limit import limit
     from regimes.ranking import rank_faces
     from regimes.scaling import Scaling
     from regimes.solve import solve
@@ -53,7 +53,7 @@ _HOMES = {
     "claims": "numerics.claims.run:run_claims",
     "classify": "regimes.classify:classify",
     "derive": "regimes.derive:derive",
-    "limit": "regimes.limit:limit",
+    "limit": "regimes.any_limit:limit",
     "rank_faces": "regimes.ranking:rank_faces",
     "simulate": "numerics.gradient_flow.any_model:simulate",
     "solve": "regimes.solve:solve",

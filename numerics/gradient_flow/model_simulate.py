@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,8 @@ _CALLS = 200
 class ModelSimulation:
     """The losses of a model over time, averaged over ``replicas`` draws of its random tensors.
 
-    ``changes`` estimate the mean changes since the first time, within each replica.
+    ``changes`` estimate the mean changes since the first time, within each replica. ``samples`` are the losses of each
+    replica, one row each.
     """
 
     model: str
@@ -51,6 +52,7 @@ class ModelSimulation:
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
     reused: int = 0
+    samples: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """One entry a loss, and beside it what was run."""
@@ -152,6 +154,7 @@ def simulate_model(
         warnings=run.warnings,
         interrupted=run.interrupted,
         reused=run.reused,
+        samples={loss: run.stack(loss) for loss in model.loss_names},
     )
 
 

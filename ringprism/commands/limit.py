@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ringprism.console import emit, progress_bar, warn
-from ringprism.options import Format, FormatOption
+from ringprism.options import Format, FormatOption, ModelOption
 from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from theory.models.model import Model
 
 
 def limit(
     face: Annotated[
-        str, typer.Option("--face", help="interior, large-data, … or a vertex set such as R,N|m.", metavar="FACE")
-    ],
+        str | None,
+        typer.Option(
+            "--face",
+            help="interior, R,N|m, …; of other models the rates that win: 1/p,decay.",
+            metavar="FACE",
+        ),
+    ] = None,
+    model: ModelOption = "autoencoder",
+    scaling: Annotated[
+        str | None, typer.Option("--scaling", help="Exponents of N in place of --face: p=1,n=2,….", metavar="SCALING")
+    ] = None,
     sizes: Annotated[
         str | None, typer.Option("--sizes", help="p=200,n=100,m=400,sigma2=1/200.", metavar="SIZES")
     ] = None,
@@ -42,8 +54,14 @@ def limit(
     from regimes.limit import LimitFormula, refine
     from regimes.limit import limit as evaluate
     from theory.autoencoder.sizes import Sizes
+    from theory.models.model import Model
     from theory.times import parse_times
 
+    declared = Model.of(model)
+    if declared != Model.named("autoencoder"):
+        _any_model(declared, face, scaling, sizes, times, eta, format)
+        return
+    face = _face(face, scaling)
     if sizes is None and times is None and format is Format.latex and figure is None:
         emit(LimitFormula.parse(face), format)
         return
@@ -65,6 +83,41 @@ def limit(
         save(draw_limit(curves, refine(curves)), figure)
     warn(curves.warnings)
     emit(curves, format)
+
+
+def _any_model(
+    model: Model,
+    face: str | None,
+    scaling: str | None,
+    sizes: str | None,
+    times: str | None,
+    eta: float,
+    format: Format,
+) -> None:
+    """The leading series of a face of any model, resummed."""
+    from regimes.model_limit import model_limit
+    from theory.times import parse_times
+
+    grid = parse_times(_given("--times", times, "--times 0,1,2"))
+    values = _given("--sizes", sizes, f"--sizes with {', '.join(model.variables)}")
+    with progress_bar("orders") as progress:
+        found = model_limit(model, face, values, grid, scaling=scaling, eta=eta, progress=progress)
+    warn(found.warnings)
+    emit(found, format)
+
+
+def _face(face: str | None, scaling: str | None) -> str:
+    """The face of the prism that is named, or that a scaling selects."""
+    from regimes.classify import classify
+    from regimes.model_regime import read_scaling
+    from regimes.scaling import Scaling
+
+    if (face is None) == (scaling is None):
+        given = "no --face" if face is None else "--face and --scaling"
+        raise InputError("limit", given=given, expected="one of --face and --scaling", remedy="give --face interior")
+    if scaling is None:
+        return str(face)
+    return classify(Scaling(**read_scaling(scaling, ("p", "n", "m", "sigma2")))).face.name
 
 
 def _given(option: str, value: str | None, example: str) -> str:

@@ -10,6 +10,7 @@ import typer
 from ringprism import console
 from ringprism.options import (
     DaskOption,
+    ModelOption,
     PlainFormat,
     PlainFormatOption,
     ReuseOption,
@@ -17,6 +18,7 @@ from ringprism.options import (
     StoreOption,
     WorkersOption,
 )
+from theory.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +28,9 @@ def validate(
     sizes: Annotated[str, typer.Option(help="p=…,n=…,m=…,sigma2=…")],
     times: Annotated[str, typer.Option(help="Times, increasing, separated by commas; 0 is added.")],
     face: Annotated[str | None, typer.Option(help="Face of the prism; by default the one that ranks first.")] = None,
-    replicas: Annotated[int, typer.Option(help="Independent draws of U(0) and X, at least 2.")] = 16,
+    model: ModelOption = "autoencoder",
+    scaling: Annotated[str | None, typer.Option(help="Exponents of N in place of --face: p=1,n=2,….")] = None,
+    replicas: Annotated[int, typer.Option(help="Independent draws of the random tensors, at least 2.")] = 16,
     seed: SeedOption = 0,
     eta: Annotated[float, typer.Option(help="Learning rate η.")] = 1.0,
     store: StoreOption = None,
@@ -38,10 +42,40 @@ def validate(
     format: PlainFormatOption = PlainFormat.text,
 ) -> int:
     """Compare a limit with a simulation, by a rule stated before. Exit code 1 when the verdict is not ``holds``."""
+    from numerics.gradient_flow.model_validate import validate_model
     from numerics.gradient_flow.validate import validate as run
     from theory.autoencoder.sizes import Sizes
+    from theory.models.model import Model
     from theory.times import parse_times
 
+    declared = Model.of(model)
+    if declared != Model.named("autoencoder"):
+        if figure is not None:
+            raise InputError("--figure", given=str(figure), expected="the autoencoder", remedy="leave it out")
+        with console.machine("replicas", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
+            checked = validate_model(
+                declared,
+                face,
+                sizes,
+                parse_times(times),
+                replicas=replicas,
+                seed=seed,
+                eta=eta,
+                scaling=scaling,
+                machine=machine,
+                force=force,
+            )
+        console.warn(checked.warnings)
+        console.emit(checked, format)
+        return 0 if checked.holds else console.FAILED
+    if scaling is not None:
+        from regimes.classify import classify
+        from regimes.model_regime import read_scaling
+        from regimes.scaling import Scaling
+
+        if face is not None:
+            raise InputError("--face", given=face, expected="no --face beside --scaling", remedy="give one of the two")
+        face = classify(Scaling(**read_scaling(scaling, ("p", "n", "m", "sigma2")))).face.name
     console.check_figure(figure)
     with console.machine("replicas", workers=workers, dask=dask, store=store, reuse=reuse) as machine:
         found = run(
