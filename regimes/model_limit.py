@@ -95,9 +95,12 @@ def model_limit(
     scaling: object = None,
     eta: float = 1.0,
     patience: float = PATIENCE,
+    order: int | None = None,
     progress: Progress | None = None,
 ) -> ModelLimit:
     """Evaluate the leading series of a face (the rates that win, ``1/p,sigma2*n/p``), or of a ``scaling``.
+
+    The series go to ``order``, or as far as ``patience`` seconds of one core each allow.
 
     >>> found = model_limit(Model.named("cp:2"), "1", "p=40,H=40,sigma2=1/40", [0, 0.1], patience=1)
     >>> found.losses["train"][1] < found.losses["train"][0]
@@ -113,7 +116,7 @@ def model_limit(
     chosen, weights = chosen_face(model, face, scaling)
     losses, errors, reaches, orders = {}, {}, {}, {}
     for loss in model.loss_names:
-        coefficients = leading_series(atlas, weights, orders_within(model, loss, patience))
+        coefficients = leading_series(atlas, weights, orders_within(model, loss, patience, order))
         resummed = Resummation(taylor(coefficients, values))
         reaches[loss] = resummed.reach(tolerance=TOLERANCE) / eta
         found = [resummed(eta * t) for t in grid]

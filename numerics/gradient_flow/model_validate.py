@@ -142,6 +142,7 @@ def validate_model(
     scaling: object = None,
     tolerance: float = TOLERANCE,
     patience: float = PATIENCE,
+    order: int | None = None,
     machine: Machine = HERE,
     force: bool = False,
 ) -> ModelValidation:
@@ -167,7 +168,7 @@ def validate_model(
     distances: dict[str, float | None] = {}
     verdicts: dict[str, FaceVerdict] = {}
     for loss in model.loss_names:
-        coefficients = orders_within(model, loss, patience)
+        coefficients = orders_within(model, loss, patience, order)
         reference = Resummation(taylor(coefficients, simulation.sizes))
         reach[loss] = reference.reach(tolerance=tolerance) / eta
         start = reference.start if not simulation.failures else None

@@ -22,9 +22,6 @@ def ring_plan(
 ) -> MatrixModel | None:
     """The model over rings, or ``None`` where it is none."""
     kept = [tensor for tensor in tensors if not tensor.average]
-    scaled = any(t.rate != Monomial() or len(t.variance.powers) > 1 for t in kept)
-    if scaled and "rate" not in GaussianMatrix.__dataclass_fields__:
-        return None
     if any(len(t.legs) != 2 or t.kind != "real" or t.fixed or t.covariance is not None for t in kept):
         return None
     read: list[Loss] = []
