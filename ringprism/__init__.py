@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from regimes.scaling import Scaling
     from regimes.solve import solve
     from ringprism import sgd as sgd
+    from ringprism import single_index as single_index
     from theory.autoencoder.sizes import Sizes
     from theory.models.model import Model
 
@@ -41,6 +42,7 @@ __all__ = [
     "rank_faces",
     "sgd",
     "simulate",
+    "single_index",
     "solve",
     "validate",
 ]
@@ -59,6 +61,10 @@ _HOMES = {
     "solve": "regimes.solve:solve",
     "validate": "numerics.gradient_flow.validate:validate",
 }
+
+
+_ROOMS = ("sgd", "single_index")
+"""Short namespaces of their own: ``rp.single_index.compare(…)``."""
 
 
 def _hidden() -> None:
@@ -90,8 +96,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("ringprism")
-    if name == "sgd":
-        return import_module("ringprism.sgd")
+    if name in _ROOMS:
+        return import_module(f"ringprism.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'ringprism' has no attribute {name!r}")
     module, attribute = _HOMES[name].split(":")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import integrate, optimize, stats
+from scipy import optimize, stats
 
 from numerics.claims.ledger import Claim, Conditions, Curve, Evidence, Plot
 from numerics.judge import Quantity
-from numerics.single_index.rates import noise_strength
+from numerics.single_index.escape import diffusion, drift, leak
 from numerics.single_index.setting import Setting
 from numerics.single_index.starts import parse_start
 from numerics.single_index.train import Training, train
@@ -18,8 +18,6 @@ from theory.single_index.trap import trap
 
 STEP = 1e-7
 ESCAPED = 0.2
-_NODES = 32
-_HALF = 120
 _REPLICAS = {"quick": 64, "full": 512}
 _DIMS = {"quick": (100, 300, 1000), "full": (50, 100, 200, 400, 800, 1600)}
 _RELATIVE_STARTS = (0.5, 0.7, 0.9, 1.1, 1.3, 1.5)
@@ -33,23 +31,6 @@ def _setting(d: int) -> Setting:
     return Setting(Link.parse("x**3-3*x"), lam=1.0, eta1=1.0, d=d)
 
 
-def drift(setting: Setting, step: float, m: float) -> float:
-    """b(m) in dm/dt = b: the spherical gradient and the normalisation's drift, time counted in n·step."""
-    slope, _ = setting.loss.spherical_gradient(m, 0.0)
-    return -float(slope) - 0.5 * step * setting.d * noise_strength(setting, m, 0.0) * m
-
-
-def diffusion(setting: Setting, m: float) -> float:
-    """D(m) = E[c²(a_0 − zm)²]: the variance that one sample adds to m is step²·D."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    weights = weights / weights.sum()
-    field = math.sqrt(setting.loss.B) * nodes[:, None]
-    z = m * field + math.sqrt(1 - m**2) * nodes[None, :]
-    f, slope = setting.link.value, setting.link.derivative
-    squares = (2 * (f(z) - f(field)) * slope(z) * (field - z * m)) ** 2
-    return float(weights @ squares @ weights)
-
-
 def saddle(setting: Setting, step: float) -> tuple[float, float]:
     """The radius at which b changes sign, and the blur σ = √(step·D/(2b′)) with which a chain decides there."""
     found = trap(setting.link, lam=setting.lam).radius
@@ -61,18 +42,8 @@ def saddle(setting: Setting, step: float) -> tuple[float, float]:
 
 
 def mean_escape_time(setting: Setting, step: float) -> float:
-    """Mean number of steps from m = 0 to ``ESCAPED`` of dm = b dt + √(step·D) dW, reflected far on the other side.
-
-    2 ∫_0^e dy p(y) ∫_{−e}^y dx /(step·D(x) p(x)), p(x) = exp(−∫ 2b/(step·D)).
-    """
-    grid, middle = np.linspace(-ESCAPED, ESCAPED, 2 * _HALF + 1), _HALF
-    noise = step * np.array([diffusion(setting, m) for m in grid])
-    force = np.array([drift(setting, step, m) for m in grid])
-    exponent = -integrate.cumulative_trapezoid(2 * force / noise, grid, initial=0.0)
-    exponent -= exponent[middle]
-    inner = integrate.cumulative_trapezoid(np.exp(-exponent) / noise, grid, initial=0.0)
-    outer = np.exp(exponent[middle:]) * inner[middle:]
-    return float(2 * integrate.trapezoid(outer, grid[middle:]) / step)
+    """Mean number of steps from m = 0 to ``ESCAPED``."""
+    return leak(setting, step, ESCAPED).samples
 
 
 def _run(conditions: Conditions, d: int, start: str, steps: int, step: float, *, share: int = 1) -> Training:

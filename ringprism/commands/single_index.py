@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ringprism import console
 from ringprism.options import Format, FormatOption, PlainFormat, PlainFormatOption
 from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from numerics.single_index.outlook import Outlook
+    from theory.single_index.link import Link
 
 single_index = typer.Typer(
     name="single-index",
@@ -32,6 +37,14 @@ def loss(
     m1: Annotated[float | None, typer.Option("--m1", help="Overlap X·v0.")] = None,
     m2: Annotated[float | None, typer.Option("--m2", help="Overlap of X with the spike's other direction.")] = None,
     order: Annotated[int, typer.Option("--order", help="Order of the expansion at zero overlap.")] = 4,
+    d: Annotated[int | None, typer.Option("--d", help="Dimension at which a start is judged.")] = None,
+    start: Annotated[
+        str, typer.Option("--start", help="The start judged: random, pca:4d, transfer:Z, M1,M2.")
+    ] = "random",
+    budget: Annotated[float | None, typer.Option("--budget", help="Samples to spend [default: 1.5 d²].")] = None,
+    step: Annotated[
+        float | None, typer.Option("--step", help="Step size δ/d [default: theory's for the start].")
+    ] = None,
     noise: NoiseOption = 0.0,
     figure: FigureOption = None,
     format: FormatOption = Format.text,
@@ -52,8 +65,16 @@ def loss(
         raise InputError(
             "figure", given=str(figure), expected="also --lambda and --eta1", remedy="add --lambda 1 --eta1 0.45"
         )
+    if d is None and (budget is not None or step is not None or start != "random"):
+        raise InputError(
+            "--d", given=None, expected="a dimension, with --start, --budget or --step", remedy="add --d 1000"
+        )
+    if d is not None and (lam is None or eta1 is None):
+        raise InputError("--d", given=d, expected="also --lambda and --eta1", remedy="add --lambda 1 --eta1 0.45")
     point = None if m1 is None or m2 is None else (m1, m2)
     report = describe_loss(Link.parse(link), lam=lam, eta1=eta1, point=point, order=order, noise=noise)
+    if d is not None and lam is not None and eta1 is not None:
+        report = replace(report, outlook=_outlook(report.link, lam, eta1, d, noise, start, budget, step))
     if format is not Format.text:
         console.warn(report.warnings)
     if figure is not None and lam is not None and eta1 is not None:
@@ -98,6 +119,18 @@ def flow(
             drawn = draw_portrait(landscape, paths=[smooth_path(report.path)], points=report.points, progress=progress)
         save(drawn, figure)
     console.emit(report, format)
+
+
+def _outlook(
+    link: Link, lam: float, eta1: float, d: int, noise: float, start: str, budget: float | None, step: float | None
+) -> Outlook:
+    from numerics.single_index.outlook import outlook
+    from numerics.single_index.setting import Setting
+    from numerics.single_index.starts import parse_start
+
+    setting = Setting(link, lam=lam, eta1=eta1, d=d, noise=noise)
+    begin = parse_start(start.replace("pca:", "pca-law:", 1) if start.startswith("pca:") else start)
+    return outlook(setting, begin, budget=1.5 * d**2 if budget is None else budget, step=step)
 
 
 def parse_overlaps(text: str) -> tuple[float, float]:

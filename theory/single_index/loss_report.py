@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import sympy
 
@@ -40,6 +40,18 @@ class PointValues:
     method: str
 
 
+class Outlook(Protocol):
+    """What is expected at one dimension, start and budget; made above this package, shown with the rest."""
+
+    def to_json(self) -> dict[str, object]:
+        """Flat record."""
+        ...
+
+    def to_text(self) -> str:
+        """One line."""
+        ...
+
+
 @dataclass(frozen=True)
 class LossReport:
     """What ``describe_loss`` found; ``spiked_exponent`` is the exponent seen at the label's variance B.
@@ -60,6 +72,7 @@ class LossReport:
     point: PointValues | None
     verdict: Verdict | None
     warnings: tuple[str, ...] = ()
+    outlook: Outlook | None = None
 
     def population_loss(self) -> sympy.Expr:
         """Φ in m_1, m_2 and whichever of λ, η_1 were left open."""
@@ -100,6 +113,8 @@ class LossReport:
             record |= {"lambda": self.setting[0], "eta1": self.setting[1], "noise": self.noise}
         if self.verdict is not None:
             record |= self.verdict.to_json()
+        if self.outlook is not None:
+            record["at"] = self.outlook.to_json()
         if self.trap is not None:
             record["trap"] = self.trap.to_json()
         if self.point is not None:
@@ -121,6 +136,7 @@ class LossReport:
         lines = [
             f"link f(x) = {self.link.text}{'' if self.numeric is None else f', {self.numeric.spike}'}",
             *([] if self.verdict is None else [self.verdict.to_text()]),
+            *([] if self.outlook is None else [self.outlook.to_text()]),
             f"information exponent {self.exponent.exponent}{self._spiked_words()}",
             "",
             f"population loss Φ = variance + alignment + constant ({self.symbolic.family or 'no closed form: series'})",
