@@ -15,6 +15,7 @@ from theory.autoencoder.limits.matrix_model import ComplexArray, Pair, Shape, pa
 from theory.autoencoder.limits.solution import FloatArray, Ratios
 from theory.autoencoder.limits.stepping import steps_to
 
+TOLERANCE = 1e-4
 _MOST_STEPS = 3000
 _STILL = 1e-4
 
@@ -30,7 +31,7 @@ class Sample:
 
 
 def sample(
-    ratios: Ratios, times: FloatArray, shape: Shape, keys: range, *, target: bool, tolerance: float = 3e-5
+    ratios: Ratios, times: FloatArray, shape: Shape, keys: range, *, target: bool, tolerance: float = TOLERANCE
 ) -> Sample:
     """The losses of the models of these keys at increasing times, integrated together.
 

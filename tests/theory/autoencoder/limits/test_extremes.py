@@ -144,7 +144,7 @@ def test_interior_follows_a_small_start(a_p: float, fraction: float) -> None:
     data, y = 1e9, math.log(1 / a_p) / 4
     ratios = Ratios(a_p, a_p, 1.0, data, 1.0, 1 / data)
     times = np.array([0.0, fraction * y])
-    found, solved = free.algebra_curves(ratios, times, target=True)[0], LARGE_DATA.curves(ratios, times)
+    found, solved = free.algebra_curves(ratios, times, target=True), LARGE_DATA.curves(ratios, times)
     assert np.all(np.abs(found.train - solved.train) <= 2 * found.error + 1e-4 * y**2 / 1e4)
     assert np.all(found.error <= 0.01)
     assert solved.train[1] < 0.48, "the loss has moved"
@@ -154,10 +154,10 @@ def test_the_free_algebra_s_estimate_sees_the_integration_s_error(monkeypatch: p
     ratios, times = Ratios(1e-6, 1e-6, 1.0, 1.0, 1.0, 1.0), np.array([0.5, 1.0])
     good = free.extrapolate(ratios, times, target=True, degree=8)
     monkeypatch.setattr(free, "_TOLERANCE", 1e-2)
-    monkeypatch.setattr(free.truncate, "__kwdefaults__", {"tolerance": 1e-2})
+    monkeypatch.setattr(free.truncate, "__kwdefaults__", {"tolerance": 1e-2, "most_steps": 1000})
     rough = free.extrapolate(ratios, times, target=True, degree=8)
     difference = np.abs(rough.population - good.population)
-    assert difference[1] > 10 * good.population_error[1]
+    assert difference[1] > 5 * good.population_error[1], "the rough one is rough"
     assert np.all(difference <= rough.population_error)
 
 
