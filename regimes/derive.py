@@ -119,8 +119,9 @@ def derive(
             )
             if face is None:
                 return found
-            weights = _weights(declared, face)
-            return replace(found, coefficients=tuple(c.leading(weights) for c in found.coefficients))
+            atlas = polytope_atlas(declared.plan)
+            place = atlas.face(str(face))
+            return replace(found, coefficients=tuple(atlas.part(c, place) for c in found.coefficients))
     name = checked_loss(loss)
     chosen = face if face is None or isinstance(face, Face) else parse_face(face)
     planar = planar or chosen is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from regimes.polytope_atlas import PATIENCE, PolytopeAtlas, RateFace, polytope_atlas
 from regimes.scaling import parse_exponent, power
+from theory.checks import rational
 from theory.engine.laurent import Laurent
 from theory.errors import InputError
 from theory.models.model import Model
@@ -150,29 +151,48 @@ def read_scaling(scaling: object, variables: tuple[str, ...]) -> dict[str, Fract
     >>> read_scaling("n=-1/2, p=1", ("p", "n"))
     {'p': Fraction(1, 1), 'n': Fraction(-1, 2)}
     """
-    example = "name every one of them once"
-    if isinstance(scaling, str):
-        pairs = [tuple(part.strip() for part in item.partition("=")[::2]) for item in scaling.split(",")]
-        given: dict[str, object] = {}
-        for name, value in pairs:
-            if name in given:
-                raise InputError("scaling", given=scaling, expected="each name once", remedy=example)
-            given[name] = value
-    elif isinstance(scaling, Mapping):
-        given = dict(scaling)
+    return {name: parse_exponent(name, value) for name, value in _by_name("scaling", scaling, variables).items()}
+
+
+def _by_name(what: str, given: object, variables: tuple[str, ...]) -> dict[str, object]:
+    """One value for each variable, in their order; ``InputError`` unless all are there, once, and no others."""
+    remedy = f"name each of {', '.join(variables)} once"
+    if isinstance(given, str):
+        found: dict[str, object] = {}
+        for item in given.split(","):
+            name, _, value = (part.strip() for part in item.partition("="))
+            if name in found:
+                raise InputError(what, given=given, expected="each name once", remedy=remedy)
+            found[name] = value
+    elif isinstance(given, Mapping):
+        found = dict(given)
     else:
-        raise InputError("scaling", given=scaling, expected="an exponent for each variable", remedy=example)
-    unknown = [name for name in given if name not in variables]
-    missing = [name for name in variables if name not in given]
+        raise InputError(what, given=given, expected="a value for each variable", remedy=remedy)
+    unknown = [name for name in found if name not in variables]
+    missing = [name for name in variables if name not in found]
     if unknown or missing:
-        complaint = f"no {unknown[0]!r}" if unknown else f"also {', '.join(missing)}"
-        raise InputError(
-            "scaling",
-            given=scaling if isinstance(scaling, str) else ", ".join(map(str, given)) or "nothing",
-            expected=f"the exponents of {', '.join(variables)} ({complaint})",
-            remedy=example,
-        )
-    return {name: parse_exponent(name, given[name]) for name in variables}
+        expected = f"no {unknown[0]!r}" if unknown else f"also {', '.join(missing)}"
+        shown = given if isinstance(given, str) else ", ".join(map(str, found)) or "nothing"
+        raise InputError(what, given=shown, expected=expected, remedy=remedy)
+    return {name: found[name] for name in variables}
+
+
+def read_values(given: object, variables: tuple[str, ...], *, whole: tuple[str, ...]) -> dict[str, Fraction]:
+    """Actual values by name, in the order of the variables: a mapping, or text ``p=200,n=100,sigma2=1/200``.
+
+    All are positive and exact; those of ``whole`` are whole numbers from 1.
+
+    >>> read_values("n=10, sigma2=0.005", ("n", "sigma2"), whole=("n",))
+    {'n': Fraction(10, 1), 'sigma2': Fraction(1, 200)}
+    """
+    found = {}
+    for name, value in _by_name("sizes", given, variables).items():
+        exact = rational(f"size {name}", value, remedy=f"give for example {name}=100")
+        if exact <= 0 or (name in whole and exact.denominator != 1):
+            expected = "a whole number from 1" if name in whole else "a positive number"
+            raise InputError(f"size {name}", given=value, expected=expected, remedy=f"give for example {name}=100")
+        found[name] = exact
+    return found
 
 
 def _leading(atlas: PolytopeAtlas, loss: str, exponents: Mapping[str, Fraction]) -> tuple[Laurent, ...]:

@@ -30,6 +30,7 @@ PATIENCE = 60.0
 HIGHEST_ORDER = 12
 _FIRST_TRIED = 3
 _SERIES_ORDER = 4
+_CORNERS = 5
 _DENOMINATORS = (12, 1000, 10**6)
 
 
@@ -145,9 +146,18 @@ class PolytopeAtlas:
         return loss_series(self.plan, loss, self._order, self.exact)
 
     def leading(self, face: RateFace, loss: str) -> tuple[Laurent, ...]:
-        """The part of each coefficient that leads on the face."""
-        weights = self.representative(face)
-        return tuple(coefficient.leading(weights) for coefficient in self.series(loss))
+        """The part of each coefficient that leads on the face: see ``part``."""
+        return tuple(self.part(coefficient, face) for coefficient in self.series(loss))
+
+    def part(self, coefficient: Laurent, face: RateFace) -> Laurent:
+        """The terms that lead for some scaling in the face's cone; several scalings, spread over the cone, are asked.
+
+        The face fixes which rates win, and not which terms of the loss itself are the largest at time zero.
+        """
+        kept: dict[tuple[int, ...], Fraction] = {}
+        for weights in self._scalings(face):
+            kept |= coefficient.leading(weights).terms
+        return Laurent(coefficient.variables, kept)
 
     def rate_exponents(self, scaling: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Each rate as a power of N."""
@@ -181,8 +191,22 @@ class PolytopeAtlas:
             remedy="give a scaling instead, or take a face of the atlas",
         )
 
+    def _scalings(self, face: RateFace) -> tuple[dict[str, Fraction], ...]:
+        """The representative scaling and others in the cone, none a multiple of another."""
+        self.representative(face)
+        points = _several(self.limiting.polytope.vertices, self._numbers(face), self._positive)
+        return tuple(dict(zip(self.variables, point, strict=True)) for point in points)
+
+    def _numbers(self, face: RateFace) -> frozenset[int]:
+        return frozenset(self.rates.index(rate) for rate in face.vertices)
+
+    @property
+    def _positive(self) -> tuple[bool, ...]:
+        return tuple(name in self.plan.sizes for name in self.variables)
+
     def _representative(self, face: RateFace) -> tuple[tuple[str, Fraction], ...] | None:
-        return _inside(self, face)
+        solved = _solved(self.limiting.polytope.vertices, self._numbers(face), self._positive, 0)
+        return None if solved is None else tuple(zip(self.variables, solved, strict=True))
 
 
 def polytope_atlas(plan: Plan, *, patience: float = PATIENCE, progress: Progress | None = None) -> PolytopeAtlas:
@@ -283,9 +307,12 @@ def loss_series(plan: Plan, loss: str, order: int, exact: bool) -> tuple[Laurent
 
 @lru_cache(maxsize=4096)
 def _solved(
-    points: tuple[Point, ...], inside: frozenset[int], positive: tuple[bool, ...]
+    points: tuple[Point, ...], inside: frozenset[int], positive: tuple[bool, ...], seed: int
 ) -> tuple[Fraction, ...] | None:
-    """A small exact α with ⟨x, α⟩ largest exactly on ``inside``, its ``positive`` entries at least 1; None if none."""
+    """A small exact α with ⟨x, α⟩ largest exactly on ``inside``, its ``positive`` entries at least 1; None if none.
+
+    Small in the sum of absolute values, which for each ``seed`` but 0 have weights of their own.
+    """
     from scipy.optimize import linprog
 
     base = points[min(inside)]
@@ -294,7 +321,7 @@ def _solved(
     less = [gaps[k] for k in gaps if k not in inside]
     count = len(base)
     found = linprog(
-        np.concatenate([np.ones(count), np.ones(count)]),
+        np.ones(2 * count) if seed == 0 else np.random.default_rng(seed).uniform(0.1, 10, 2 * count),
         A_ub=np.array([[*row, *(-x for x in row)] for row in less]) if less else None,
         b_ub=-np.ones(len(less)) if less else None,
         A_eq=np.hstack([equal, -equal]),
@@ -316,11 +343,16 @@ def _solved(
     return None
 
 
-def _inside(atlas: PolytopeAtlas, face: RateFace) -> tuple[tuple[str, Fraction], ...] | None:
-    numbers = frozenset(atlas.rates.index(rate) for rate in face.vertices)
-    positive = tuple(name in atlas.plan.sizes for name in atlas.variables)
-    solved = _solved(atlas.limiting.polytope.vertices, numbers, positive)
-    return None if solved is None else tuple(zip(atlas.variables, solved, strict=True))
+@lru_cache(maxsize=4096)
+def _several(
+    points: tuple[Point, ...], inside: frozenset[int], positive: tuple[bool, ...]
+) -> tuple[tuple[Fraction, ...], ...]:
+    """Scalings in a cone: the smallest in several measures of size, and sums of them, which lie between."""
+    corners = [_solved(points, inside, positive, seed) for seed in range(_CORNERS)]
+    found = list(dict.fromkeys(corner for corner in corners if corner is not None))
+    sums = [tuple(a + b for a, b in zip(found[0], other, strict=True)) for other in found[1:]]
+    everything = tuple(sum(column, Fraction(0)) for column in zip(*found, strict=True))
+    return tuple(dict.fromkeys([*found, *sums, everything]))
 
 
 def _latex_power(name: str) -> str:

@@ -29,6 +29,9 @@ def classify(
     sizes: Annotated[
         str | None, typer.Option("--sizes", help="Actual sizes instead: p=200,n=100,m=400,sigma2=1/200.")
     ] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="The largest miss of the early change for a face to be named.")
+    ] = 0.05,
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the scaling on the prism (png, svg, pdf).")
     ] = None,
@@ -48,10 +51,13 @@ def classify(
         text = scaling or ",".join(f"{name}={value}" for name, value in given.items() if value is not None)
         _classify_scaling(text, declared, figure, format)
         return
-    if declared is not None:
-        raise InputError(
-            "--sizes", given=sizes, expected="the autoencoder", remedy="give --scaling, exponents of N, for this model"
-        )
+    if declared is not None and sizes is not None:
+        if any(value is not None for value in given.values()) or figure is not None:
+            raise InputError(
+                "classify", given="--sizes and others", expected="one of the ways", remedy="drop either of them"
+            )
+        _rank(sizes, declared, tolerance, format)
+        return
     exponents = {"--p": p, "--n": n, "--m": m, "--sigma2": sigma2}
     missing = [name for name, value in exponents.items() if value is None]
     if sizes is not None and len(missing) < len(exponents):
@@ -92,6 +98,15 @@ def _classify_scaling(text: str, model: Model | None, figure: Path | None, forma
         raise InputError("--figure", given=str(figure), expected="the autoencoder's prism", remedy="leave it out")
     with progress_bar("words") as progress:
         result = classify_scaling(text, model=model, progress=progress)
+    warn(result.warnings)
+    emit(result, format)
+
+
+def _rank(sizes: str, model: Model, tolerance: float, format: Format) -> None:
+    from regimes.model_ranking import rank_model
+
+    with progress_bar("words") as progress:
+        result = rank_model(model, sizes, tolerance=tolerance, progress=progress)
     warn(result.warnings)
     emit(result, format)
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from mpmath import mp
 
 from theory.checks import positive, whole
 from theory.engine.cost import Progress
 from theory.engine.laurent import Laurent
 from theory.engine.newton import leading_monomials
+from theory.engine.pade import resummed
 from theory.engine.variance import variance_derivatives
 from theory.errors import InputError, ReachError
 from theory.models.model import Model
@@ -25,7 +25,6 @@ from theory.times import time_grid
 VERSION = 1
 _AUTOENCODER = "autoencoder"
 _AGREEMENT = 0.1
-_DIGITS = 60
 _SEARCHED = 100
 
 
@@ -160,12 +159,12 @@ def predicted_error(
     taylor = series.exact_taylor(values)
     if taylor[0] <= 0:
         raise InputError("variance", given=float(taylor[0]), expected="a loss that varies", remedy="take another loss")
-    found, spread = _resummed(taylor, np.array(grid) * eta)
+    found, spread = resummed(taylor, np.array(grid) * eta)
     sure = _sure(found, spread)
     if not sure.all():
         bad = grid[int(np.argmin(sure))]
         earlier = np.linspace(0.0, bad, _SEARCHED + 1)
-        held = int(np.argmin(_sure(*_resummed(taylor, earlier * eta))))
+        held = int(np.argmin(_sure(*resummed(taylor, earlier * eta))))
         raise ReachError(
             "predicted standard error",
             given=f"t = {bad:g}",
@@ -180,27 +179,3 @@ def predicted_error(
 
 def _sure(found: npt.NDArray[np.float64], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     return (found > 0) & (spread <= _AGREEMENT * found)
-
-
-def _resummed(taylor: tuple[Fraction, ...], times: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], ...]:
-    """The highest near-diagonal approximant, and its largest distance from the two neighbours below."""
-    order = len(taylor) - 1
-    with mp.workdps(_DIGITS):
-        coefficients = [mp.mpf(c.numerator) / c.denominator for c in taylor]
-        shapes = [(order - order // 2, order // 2), ((order - 1) - (order - 1) // 2, (order - 1) // 2)]
-        shapes.append((order // 2, order - order // 2) if order % 2 else (order // 2 + 1, order // 2 - 1))
-        rows = [_pade(coefficients, top, bottom, times) for top, bottom in shapes if min(top, bottom) >= 0]
-    best, *others = rows
-    spread = np.max([np.abs(best - other) for other in others], axis=0) if others else np.where(times > 0, np.inf, 0.0)
-    return best, spread
-
-
-def _pade(coefficients: list[Any], top: int, bottom: int, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The [top/bottom] approximant at the times; the next smaller one where it does not exist."""
-    try:
-        above, below = mp.pade(coefficients[: top + bottom + 1], top, bottom)
-        return np.array([float(mp.polyval(above[::-1], t) / mp.polyval(below[::-1], t)) for t in times])
-    except (ZeroDivisionError, ValueError):
-        if bottom == 0:
-            return np.array([float(mp.polyval(coefficients[top::-1], t)) for t in times])
-        return _pade(coefficients, top, bottom - 1, times)
