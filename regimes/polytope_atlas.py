@@ -252,7 +252,7 @@ def _find(plan: Plan, patience: float, progress: Progress | None) -> PolytopeAtl
                 break
             last = spent
     reached = len(supports) - 1
-    if isinstance(plan, MatrixModel) and reached > 0:
+    if isinstance(plan, MatrixModel) and reached > 0 and process_time() - start < patience:
         found = _planar(plan, supports, patience, progress)
         if found is not None:
             return PolytopeAtlas(plan, found, False, reached)

@@ -104,3 +104,27 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], nam
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert named in err
+
+
+def test_any_model_by_scaling_and_by_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    """All formats, the autoencoder by the same option, and what cannot be asked together."""
+    decayed = ("--model", "weight-decay", "--scaling", "p=1,n=1,m=1,sigma2=-1,decay=1")
+    code, out, err = run(capsys, *decayed, "--format", "json")
+    assert (code, err) == (0, "")
+    record = json.loads(out)
+    assert (record["face"], record["rate_exponent"], record["scales"]["train"]) == ("decay", "1", "2")
+    assert "wins" in run(capsys, *decayed)[1]
+    assert run(capsys, *decayed, "--format", "latex")[1].startswith(r"\begin{align*}")
+    code, out, _ = run(capsys, "--scaling", "p=1,n=2,m=1,sigma2=-2", "--format", "json")
+    assert (code, json.loads(out)["face"]) == (0, "mean-field")
+    for arguments, complaint in (
+        (("--model", "weight-decay", "--p", "1"), "also n, m, sigma2, decay"),
+        ((*decayed, "--sizes", "p=1"), "one of the ways"),
+        (("--model", "weight-decay", "--scaling", "p=x"), "also n, m, sigma2, decay"),
+        (("--model", "nothing", "--scaling", "p=1"), "model"),
+        ((*decayed, "--figure", "x.png"), "prism"),
+    ):
+        code, out, err = run(capsys, *arguments)
+        assert (code, out) == (2, "")
+        assert err.count("\n") == 1
+        assert complaint in err
