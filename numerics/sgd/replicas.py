@@ -74,6 +74,7 @@ def _parameters(setting: Setting) -> dict[str, Json]:
         "laws": [[law.name, law.kappa3, law.kappa4, list(law.values), list(law.weights)] for law in setting.laws],
         "start": {part: getattr(start, part).tolist() for part in ("M", "Q", "b", "p", "s")},
         "spread": setting.spread,
+        "deviations": setting.deviations.tolist(),
         "steps": list(setting.marks),
         "method": setting.method,
     }

@@ -23,6 +23,7 @@ from theory.sgd.laws import Law
 from theory.sgd.stability import round_down, stable_step
 from theory.sgd.state import State, as_state, describe, statistic_names
 from theory.sgd.task import Task
+from theory.spectrum import read_spectrum
 from theory.times import time_grid
 
 Array = NDArray[np.float64]
@@ -115,6 +116,7 @@ class Simulation:
             "times": list(self.times),
             "statistics": {name: _numbers(self.mean[:, k]) for k, name in enumerate(self.names)},
             "stderr": {name: _numbers(self.stderr[:, k]) for k, name in enumerate(self.names)},
+            "warnings": list(self.warnings),
         }
 
     def to_text(self) -> str:
@@ -142,6 +144,7 @@ def simulate_sgd(
     laws: Laws = GAUSSIAN,
     start: State | None = None,
     spread: Spread = "random",
+    spectrum: str | None = None,
     method: Method | Literal["auto"] = "auto",
     machine: Machine = HERE,
     name: str = "sgd",
@@ -154,6 +157,8 @@ def simulate_sgd(
     follows the overlaps and is exact in law at a cost independent of d; ``auto`` takes it wherever it may. Results
     depend on the seed alone, never on the ``machine``; a store keeps replicas under ``name``, the task, the law and d.
     Progress counts the recorded times of all replicas.
+
+    ``spectrum`` (see ``theory.spectrum``) gives the coordinates unequal variances; only ``full`` knows them.
 
     Raises ``InputError`` for a law that cannot be drawn, a step of 0 or a d too small, a store of another run, and
     where every replica diverges; ``BudgetError`` beyond two days.
@@ -170,8 +175,13 @@ def simulate_sgd(
     whole("d", d, least=1, remedy="give for example d=1000")
     choice("spread", spread, ("random", "flat"))
     drawn = component_laws(task, laws)
-    chosen = _method(method, drawn, task.batch)
-    setting = Setting(task, drawn, start, d, step_marks(task, grid, d), chosen, spread)
+    chosen = _method(method, drawn, task.batch, spectrum)
+    deviations = np.zeros(0)
+    if spectrum is not None and spectrum != "isotropic":
+        if start.localised:
+            raise InputError("spectrum", given=spectrum, expected="nothing localised", remedy="drop p_… and s_…")
+        deviations = np.sqrt(read_spectrum(spectrum, d).eigenvalues())
+    setting = Setting(task, drawn, start, d, step_marks(task, grid, d), chosen, spread, deviations)
     _ = setting.reduced  # checks that d has room for every direction
     recipes(drawn)
     _check_budget(setting, replicas, machine.workers)
@@ -197,9 +207,10 @@ def simulate_sgd(
     return run
 
 
-def _method(method: Method | Literal["auto"], laws: tuple[Law, ...], batch: int) -> Method:
+def _method(method: Method | Literal["auto"], laws: tuple[Law, ...], batch: int, spectrum: str | None) -> Method:
     other = next((f"{law.name} inputs" for law in laws if law.recipe != "gaussian"), None)
     other = other or (f"batches of {batch}" if batch > 1 else None)
+    other = other or (f"the spectrum {spectrum}" if spectrum not in (None, "isotropic") else None)
     if method == "auto":
         return "full" if other else "reduced"
     choice("method", method, ("auto", "full", "reduced"))
@@ -207,7 +218,7 @@ def _method(method: Method | Literal["auto"], laws: tuple[Law, ...], batch: int)
         raise InputError(
             "method",
             given=f"reduced with {other}",
-            expected="Gaussian inputs, one a step, for which the overlaps are a Markov chain kept here",
+            expected="isotropic Gaussian inputs, one a step, for which the overlaps are a Markov chain kept here",
             remedy="use method='full'",
         )
     return method

@@ -19,10 +19,12 @@ from numerics.sgd.vectors import Spread
 from theory.checks import whole
 from theory.errors import InputError, ReachError
 from theory.sgd.expectations import GAUSSIAN
+from theory.sgd.grouped import grouped_ode
 from theory.sgd.laws import Law
 from theory.sgd.ode import effective_ode
 from theory.sgd.state import State, as_state
 from theory.sgd.task import Task
+from theory.spectrum import read_spectrum
 from theory.times import time_grid
 
 Array = NDArray[np.float64]
@@ -106,6 +108,7 @@ def universality(
     seed: int,
     start: State | None = None,
     spread: Spread = "random",
+    spectrum: str | None = None,
     reference: Reference = "universal",
     machine: Machine = HERE,
     name: str = "sgd universality",
@@ -130,7 +133,9 @@ def universality(
     start = as_state(task, start)
     marks = {d: step_marks(task, grid, d) for d in dims}
     curves = _curves(task, start, [law if reference == "own" else GAUSSIAN for law in laws], marks)
-    results, warnings = [], list(curves[0].warnings)
+    spectral = None if spectrum in (None, "isotropic") else _spectral_curves(task, start, spectrum, marks)
+    results = []
+    warnings = list(curves[0].warnings if spectral is None else spectral[dims[-1]].warnings)
     total = len(laws) * len(dims) * replicas * len(grid)
     for place, (law, curve) in enumerate(zip(laws, curves, strict=True)):
         distances, floors = [], []
@@ -144,6 +149,7 @@ def universality(
                 laws=law,
                 start=start,
                 spread=spread,
+                spectrum=spectrum,
                 machine=machine.part((place * len(dims) + step) * replicas * len(grid), total),
                 name=name,
             )
@@ -154,7 +160,7 @@ def universality(
                     reach=f"{run.replicas - run.diverged} of {run.replicas} replicas: the others diverged",
                     remedy="lower step=, raise the smallest dimension, or stop at an earlier time",
                 )
-            values, error = curve.at(run.realised_times)
+            values, error = (curve if spectral is None else spectral[d]).at(run.realised_times)
             distances.append(sup_distance(run, values))
             rounding = np.finfo(float).eps * max(1.0, float(np.abs(values).max())) * math.sqrt(run.steps[-1])
             floors.append(error + _ROUNDINGS * rounding)
@@ -185,6 +191,18 @@ class _Curve:
         """The statistics at some of the times, and the largest estimated error of any there."""
         rows = np.searchsorted(self.times, times)
         return self.values[rows], float(self.error[rows].max())
+
+
+def _spectral_curves(
+    task: Task, start: State, spectrum: str | None, marks: dict[int, tuple[int, ...]]
+) -> dict[int, _Curve]:
+    """The ODE at each dimension's own spectrum, which no product law changes."""
+    solved = {}
+    for d, steps in marks.items():
+        times = np.array(steps) * task.step / d
+        ode = grouped_ode(task, times, read_spectrum(spectrum or "isotropic", d), start=start)
+        solved[d] = _Curve(np.array(ode.times), ode.values, ode.error, ode.warnings)
+    return solved
 
 
 def _curves(task: Task, start: State, laws: Sequence[Law], marks: dict[int, tuple[int, ...]]) -> list[_Curve]:

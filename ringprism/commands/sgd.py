@@ -10,6 +10,7 @@ import typer
 from ringprism import console
 from ringprism.commands import sgd_options as options
 from ringprism.options import Format, FormatOption
+from theory.errors import InputError
 
 _FINE_TIMES = 201
 
@@ -29,6 +30,12 @@ def ode(
     law: options.Law = "gaussian",
     delta: options.Delta = None,
     start: options.Start = None,
+    spectrum: options.Spectrum = "isotropic",
+    d: Annotated[
+        int | None, typer.Option("--d", help="Coordinates of the spectrum. Default: as few as its values fill.", min=1)
+    ] = None,
+    batch: options.Batch = None,
+    schedule: options.Schedule = None,
     settings: options.Settings = None,
     link: options.Link = None,
     loss: options.Loss = None,
@@ -62,6 +69,8 @@ def ode(
     declared = options.read_task(
         task,
         delta=delta,
+        batch=batch,
+        schedule=schedule,
         settings=settings,
         link=link,
         loss=loss,
@@ -76,6 +85,26 @@ def ode(
         ridge=ridge,
     )
     inputs = read_law(law)
+    if spectrum.strip() != "isotropic":
+        from theory.sgd.grouped import grouped_ode
+        from theory.spectrum import read_spectrum
+
+        if figure is not None or format is Format.latex:
+            raise InputError(
+                "--spectrum", given=spectrum, expected="no figure and no LaTeX beside it", remedy="use --format json"
+            )
+        with console.progress_bar("quadrature") as progress:
+            grouped = grouped_ode(
+                declared,
+                parse_times(times),
+                read_spectrum(spectrum, d),
+                start=options.read_start(start),
+                tolerance=tolerance,
+                progress=progress,
+            )
+        console.warn(grouped.warnings)
+        console.emit(grouped, format)
+        return
     with console.progress_bar("quadrature") as progress:
         curve = effective_ode(
             declared,

@@ -110,6 +110,15 @@ Schedule = Annotated[
 ]
 
 
+Spectrum = Annotated[
+    str,
+    typer.Option(
+        "--spectrum",
+        help="Variances of the input's coordinates: isotropic, power:ALPHA, values:V1*K1,V2*K2,… or file:PATH.",
+    ),
+]
+
+
 def read_task(
     name: str,
     *,

@@ -50,6 +50,9 @@ def simulate_command(
         str, typer.Option("--method", help="full; reduced (Gaussian inputs: exact, cost independent of d); auto.")
     ] = "auto",
     spread: Spread = "random",
+    spectrum: option.Spectrum = "isotropic",
+    batch: option.Batch = None,
+    schedule: option.Schedule = None,
     seed: SeedOption = 0,
     store: StoreOption = None,
     workers: WorkersOption = 1,
@@ -79,6 +82,8 @@ def simulate_command(
     problem = option.read_task(
         task,
         delta=delta,
+        batch=batch,
+        schedule=schedule,
         settings=settings,
         link=link,
         loss=loss,
@@ -105,6 +110,7 @@ def simulate_command(
             laws=chosen,
             start=state,
             spread=cast("Any", spread),
+            spectrum=spectrum.strip(),
             method=cast("Any", method),
             machine=machine,
         )
@@ -112,9 +118,10 @@ def simulate_command(
     def draw() -> DrawnFigure:
         from numerics.figures.sgd import simulation_figure
 
-        return simulation_figure([result], _ode_curves(problem, grid, state, chosen))
+        curves = _ode_curves(problem, grid, state, chosen) if spectrum == "isotropic" else []
+        return simulation_figure([result], curves)
 
-    warnings = (*result.warnings, *_stability(problem, state, result, chosen))
+    warnings = (*result.warnings, *_stability(problem, state, result, chosen, spectral=bool(spectrum != "isotropic")))
     finish(result, format, figure=figure, draw=draw, warnings=warnings)
 
 
@@ -135,6 +142,9 @@ def universality_command(
         str, typer.Option("--reference", help="The ODE compared with: universal (Gaussian inputs), or the law's own.")
     ] = "universal",
     spread: Spread = "random",
+    spectrum: option.Spectrum = "isotropic",
+    batch: option.Batch = None,
+    schedule: option.Schedule = None,
     seed: SeedOption = 0,
     store: StoreOption = None,
     workers: WorkersOption = 1,
@@ -163,6 +173,8 @@ def universality_command(
     problem = option.read_task(
         task,
         delta=delta,
+        batch=batch,
+        schedule=schedule,
         settings=settings,
         link=link,
         loss=loss,
@@ -187,6 +199,7 @@ def universality_command(
             seed=seed,
             start=start_state(problem, option.read_start(start)),
             spread=cast("Any", spread),
+            spectrum=spectrum.strip(),
             reference=cast("Any", reference),
             machine=machine,
         )
@@ -238,11 +251,11 @@ def _ode_curves(task: Task, grid: tuple[float, ...], start: State, law: Law) -> 
         return []
 
 
-def _stability(task: Task, start: State, run: Simulation, law: Law) -> tuple[str, ...]:
+def _stability(task: Task, start: State, run: Simulation, law: Law, *, spectral: bool) -> tuple[str, ...]:
     """A warning where the expected loss rose, judged at the replicas' mean statistics."""
     from theory.sgd.stability import step_warnings
 
-    if run.diverged:
+    if run.diverged or spectral:
         return ()
     try:
         return step_warnings(task, start, start.moved(run.mean[-1]), laws=law)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from theory.checks import real
 from theory.errors import InputError
 from theory.sgd.chart import Chart
 from theory.sgd.erf_committee import SIGMOID_ERROR, closed_form
+from theory.sgd.evaluation import error_rates, fresh_losses
 from theory.sgd.expectations import GAUSSIAN, Laws, component_laws
 from theory.sgd.invariant import invariant_set, leaving_rate
 from theory.sgd.refinement import COARSE, FINE, Refined, refine
@@ -53,10 +55,25 @@ class EffectiveODE:
     method: str
     warnings: tuple[str, ...]
     invariant: Leaving | None = None
+    laws: Laws = GAUSSIAN
 
     def at_end(self) -> State:
         """The state at the last time."""
         return self.start.moved(self.values[-1])
+
+    @cached_property
+    def losses(self) -> Array:
+        """E[loss] of a fresh input at each time, the ridge left out."""
+        return fresh_losses(self.task, self._states, laws=self.laws)
+
+    @cached_property
+    def error_rates(self) -> Array | None:
+        """How often the label is wrong at each time; ``None`` for tasks without classes."""
+        return error_rates(self.task, self._states, laws=self.laws)
+
+    @property
+    def _states(self) -> list[State]:
+        return [self.start.moved(row) for row in self.values]
 
     def to_json(self) -> dict[str, object]:
         """Times, statistics by name, the estimated numerical error of each under ``stderr``, and what was solved."""
@@ -69,13 +86,18 @@ class EffectiveODE:
             "times": list(self.times),
             "statistics": {name: self.values[:, k].tolist() for k, name in enumerate(self.names)},
             "stderr": {name: self.error[:, k].tolist() for k, name in enumerate(self.names)},
+            "loss": self.losses.tolist(),
+            **({} if self.error_rates is None else {"error_rate": self.error_rates.tolist()}),
             "invariant": self.invariant.to_json() if self.invariant else None,
             "warnings": list(self.warnings),
         }
 
     def to_text(self) -> str:
         """A table: one row a time, one column a statistic; the other way round where there are many statistics."""
-        head, rows = ("time", *self.names), [[f"{t:g}", *row] for t, row in zip(self.times, self._cells(), strict=True)]
+        extra = {"loss": self.losses} | ({} if self.error_rates is None else {"error rate": self.error_rates})
+        head = ("time", *self.names, *extra)
+        cells = [[*row, *(f"{column[n]:.5f}" for column in extra.values())] for n, row in enumerate(self._cells())]
+        rows = [[f"{t:g}", *row] for t, row in zip(self.times, cells, strict=True)]
         table = [head, *rows] if len(self.names) <= _WIDEST else [*zip(head, *rows, strict=True)]
         lines = [f"{row[0]:>8} " + " ".join(f"{cell:>10}" for cell in row[1:]) for row in table]
         about = f"{self.task.name}, δ = {self.task.step:g}: ODE limit in time nδ/d ({self.method})"
@@ -229,4 +251,6 @@ def effective_ode(
             "the law does not enter: nothing is localised, and every law of mean 0 and variance 1 has this ODE [U]",
         )
     law = " and ".join(dict.fromkeys(law.name for law in component_laws(task, laws)))
-    return EffectiveODE(task, law, grid, state.names, found.values, found.error, state, found.method, warnings, leaving)
+    return EffectiveODE(
+        task, law, grid, state.names, found.values, found.error, state, found.method, warnings, leaving, laws
+    )

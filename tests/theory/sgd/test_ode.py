@@ -180,7 +180,9 @@ def test_json_and_text_and_latex() -> None:
     curve = effective_ode(logistic(), [0, 1])
     data = curve.to_json()
     assert data.keys() == {"times", "statistics", "stderr", "task", "law", "delta", "method", "stderr_is"} | {
+        "error_rate",
         "invariant",
+        "loss",
         "warnings",
     }
     assert data["statistics"].keys() == data["stderr"].keys() == {"M_1_1", "Q_1_1"}  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from theory.expressions import parse_expression
 from theory.sgd.task import Task
 from theory.sgd.tasks.committee import committee
 from theory.sgd.tasks.logistic import logistic
+from theory.sgd.tasks.mixture import mixture
 from theory.sgd.tasks.single_index import single_index
 from theory.sgd.tasks.xor import xor
 
@@ -20,6 +21,7 @@ TASKS: Mapping[str, Callable[..., Task]] = {
     "committee": committee,
     "logistic": logistic,
     "xor": xor,
+    "mixture": mixture,
 }
 """Name → builder; options by keyword, each with a default."""
 
@@ -55,4 +57,4 @@ def with_steps(task: Task, *, batch: int | None = None, schedule: str | None = N
     return task if batch is None else replace(task, batch=batch)
 
 
-__all__ = ["TASKS", "build_task", "committee", "logistic", "single_index", "with_steps", "xor"]
+__all__ = ["TASKS", "build_task", "committee", "logistic", "mixture", "single_index", "with_steps", "xor"]
