@@ -54,7 +54,7 @@ def test_three_groups_against_simulation(name: str) -> None:
     assert run.stderr.max() < 0.02
     assert (np.abs(run.mean - curve.values)[1:] < 4 * run.stderr[1:] + 4 / 300).all()
     isotropic = effective_ode(task, [0, 1, 3]).values
-    assert np.abs(isotropic - curve.values).max() > 0.1
+    assert (np.abs(run.mean - isotropic) > 4 * run.stderr + 4 / 300).any()  # the test can tell
 
 
 def test_a_mixture_keeps_its_means() -> None:
