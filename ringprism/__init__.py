@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numerics.claims.run import run_claims as claims
     from numerics.gradient_flow.any_model import simulate
-    from numerics.gradient_flow.validate import validate
+    from numerics.gradient_flow.any_validate import validate
     from numerics.runs.machine import Machine
     from regimes.any_limit import limit
     from regimes.classify import classify
@@ -59,7 +59,7 @@ _HOMES = {
     "rank_faces": "regimes.ranking:rank_faces",
     "simulate": "numerics.gradient_flow.any_model:simulate",
     "solve": "regimes.solve:solve",
-    "validate": "numerics.gradient_flow.validate:validate",
+    "validate": "numerics.gradient_flow.any_validate:validate",
 }
 
 

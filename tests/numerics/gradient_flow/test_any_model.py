@@ -181,3 +181,39 @@ def test_refusals() -> None:
     )
     with pytest.raises(InputError, match=r"all failed|solver stopped|bounds"):
         simulate_model(growing, {"p": 3}, [0, 100], replicas=2, seed=0)
+
+
+def test_kinds_and_covariances_are_the_engine_s() -> None:
+    """Drawn and moved here, paired and merged there: means and first derivatives of every loss agree."""
+    model = Model.declare(
+        "kinds",
+        sizes=["p", "n"],
+        parameters=["decay"],
+        tensors={
+            "S": {"indices": ["p", "p"], "kind": "symmetric", "trained": True, "variance": "sigma2/p"},
+            "H": {"indices": ["p", "p"], "kind": "hermitian", "trained": True, "variance": "1/2", "rate": "1/p"},
+            "Z": {"indices": ["n", "p"], "kind": "complex", "trained": True, "variance": 0.25, "rate": "2 decay"},
+            "X": {"indices": ["p", "n"], "covariance": "C"},
+        },
+        losses={
+            "train": "norm2(Z H - Z) / p + norm2(H - S) + decay tr(S)^2 + norm2(S X) / n",
+            "watched": "tr(Z' Z) tr(S)^2",
+        },
+    )
+    values = read_values(model, "p=2,n=2,sigma2=1/2,decay=0.3")
+    compiled = compile_model(model, values)
+    generator, rows = np.random.default_rng(0), []
+    for _ in range(1500):
+        flow = ModelFlow(compiled, draw_tensors(compiled, generator), eta=1.0)
+        move = 1e-6 * flow.velocity(flow.start)
+        before, after = flow.losses(flow.start - move), flow.losses(flow.start + move)
+        rows.append([*flow.losses(flow.start), *((np.array(after) - before) / 2e-6)])
+    sample = np.array(rows)
+    mean, error = sample.mean(axis=0), sample.std(axis=0, ddof=1) / len(sample) ** 0.5
+    for k, loss in enumerate(model.loss_names):
+        for s, column in ((0, k), (1, k + 2)):
+            coefficient = model_series(model, loss, order=1).coefficients[s]
+            point = {**dict.fromkeys(coefficient.variables, 1), **values}  # C is the identity: its moments are 1
+            exact = (-1) ** s * float(coefficient.evaluate(point))
+            assert error[column] <= 0.06 * abs(exact)
+            assert abs(mean[column] - exact) <= 4 * error[column]
