@@ -7,15 +7,23 @@ from typing import Annotated
 import typer
 
 from ringprism import console
-from ringprism.options import Format, FormatOption
+from ringprism.options import Format, FormatOption, ModelOption
+from theory.errors import InputError
 
 
 def solve(
+    loss: Annotated[str, typer.Option("--loss", help="Which loss of the model.", metavar="L")],
     face: Annotated[
-        str, typer.Option("--face", help="interior, large-data, … or a vertex set such as R,N|m.", metavar="FACE")
-    ],
-    loss: Annotated[str, typer.Option("--loss", help="Which loss.", metavar="L")],
-    order: Annotated[int, typer.Option("--order", help="Highest order s of the series.", metavar="S")] = 10,
+        str | None,
+        typer.Option("--face", help="large-data, R,N|m, …; of other models the rates that win.", metavar="FACE"),
+    ] = None,
+    scaling: Annotated[
+        str | None, typer.Option("--scaling", help="Exponents of N instead of a face: p=1,n=2,m=1,sigma2=-2.")
+    ] = None,
+    model: ModelOption = "autoencoder",
+    order: Annotated[
+        int | None, typer.Option("--order", help="Highest order s of the series (10; 8 for other models).", metavar="S")
+    ] = None,
     operator_order: Annotated[int, typer.Option("--operator-order", help="Highest order of the equations.", min=1)] = 2,
     degree: Annotated[int, typer.Option("--degree", help="Highest degree in the drives and ratios.", min=0)] = 3,
     time_degree: Annotated[int, typer.Option("--time-degree", help="Highest degree in the time.", min=0)] = 1,
@@ -30,6 +38,7 @@ def solve(
     from numerics.series_cache import SeriesCache
     from regimes.derive import compute
     from regimes.solve import solve as solve_face
+    from regimes.solve import solve_at
     from theory.autoencoder.series import LossName, LossSeries
 
     def afresh(loss: LossName, *, order: int, planar: bool) -> LossSeries:
@@ -37,9 +46,17 @@ def solve(
             return compute(loss, order=order, planar=planar, progress=progress)
 
     kept = SeriesCache(cache_folder("series"), afresh, lambda line: console.warn([line]))
+    if (face is None) == (scaling is None):
+        raise InputError(
+            "solve",
+            given="both --face and --scaling" if face else "no --face",
+            expected="one of --face and --scaling",
+            remedy="give for example --face mean-field",
+        )
     result = solve_face(
-        face,
+        face if face is not None else solve_at(scaling or "", model=model),
         loss,
+        model=model,
         order=order,
         operator_order=operator_order,
         degree=degree,

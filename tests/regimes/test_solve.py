@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from regimes.limit import limit
-from regimes.solve import solve
+from regimes.solve import solve, solve_at
 from theory.autoencoder.limits.table import SOLUTIONS
 from theory.autoencoder.series import LossName
 from theory.autoencoder.sizes import Sizes
@@ -80,3 +80,18 @@ def test_curve_is_that_of_the_limit() -> None:
     assert np.allclose(found.values, limit("R,P|m", sizes, times).train, rtol=1e-13)
     with pytest.raises(ReachError, match="small-data"):
         solve("small-data", "train", order=5, closed=False).curve(sizes, times)
+
+
+def test_other_models_have_equations_too() -> None:
+    # matrix factorisation of the identity is the autoencoder at m = ∞, p times slower and p times larger
+    ours = solve("R,N|m", "train", order=6)
+    other = solve("1,sigma2*H", "train", model="cp:2", order=6)
+    assert [e.operator for e in other.equations] == [e.operator for e in ours.equations]
+    assert other.to_json()["prefactor"] == {"p": 1}
+    values = other.curve({"p": 10, "H": 40, "sigma2": Fraction(1, 100)}, [0.0, 0.3]).values
+    expected = limit("R,N|m", Sizes(10, 40, 10**6, Fraction(1, 100)), [0.0, 3.0]).train
+    assert np.allclose(values, 10 * np.array(expected), rtol=1e-13)
+
+
+def test_scaling_in_place_of_a_face() -> None:
+    assert solve_at("p=1,n=1,m=2,sigma2=-1") == "large-data"

@@ -70,8 +70,6 @@ def _split(
         kernel[outer if by_time else (*outer, k)] = lead
     if by_time and series.constant and (0,) * len(rest) in kernel:
         return None
-    if not by_time and 0 in shapes:
-        return None
     moments = {(k, *inner): c for k, shape in shapes.items() for inner, c in shape.items()}
     if not any(k == 0 for k in shapes):  # the constant of the loss is a moment as well
         moments[(0,) * (1 + len(split))] = Fraction(1)

@@ -279,7 +279,8 @@ def _drive_names(drives: Sequence[Powers], names: tuple[str, ...]) -> list[str]:
     for vector in drives:
         powers = _powers(vector, names)
         plain = " ".join(powers) if all(k == 1 for k in powers.values()) else ""
-        found.append(_NAMES.get(plain) or next(free))
+        named = _NAMES.get(plain)
+        found.append(named if named and named not in names else next(free))
     return found
 
 
