@@ -50,10 +50,8 @@ def test_what_would_not_be_legible_is_refused() -> None:
         draw_diagrams([DiagramTerm(1, (), term.entries * 11)], model=CP)
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--model", "cp:3", "--order", "1"], ["--model", "quadratic"], ["--pairing", "2"]]
-)
-def test_draw(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("arguments", ["--model cp:3 --order 1", "--model quadratic", "--pairing 2"])
+def test_draw(arguments: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "picture.svg"
     with pytest.raises(SystemExit) as exit_info:
         main(["draw", *arguments.split(), "--out", str(target)])
