@@ -149,7 +149,7 @@ def _variance(
     moment: int,
 ) -> VarianceSeries:
     if moment != 2:
-        raise InputError("moment", given=moment, expected="1, the mean, or 2, the variance", remedy="use --moment 2")
+        raise InputError("moment", given=moment, expected="1, the mean, or 2, the variance", remedy="use moment=2")
     series = variance_series(model, loss, order=order, force=force, progress=progress)
     if face is not None:
         return series.leading_at(_weights(model, face))

@@ -127,9 +127,11 @@ def rank_model(
     declared = Model.of(model)
     atlas = polytope_atlas(declared.plan, progress=progress)
     values = read_values(sizes, atlas.variables, whole=atlas.plan.sizes)
-    share = rational("tolerance", tolerance, remedy="use for example --tolerance 0.05")
+    share = rational("tolerance", tolerance, remedy="use for example tolerance=0.05")
     if not 0 < share < 1:
-        raise InputError("tolerance", given=tolerance, expected="a share between 0 and 1", remedy="use 0.05")
+        raise InputError(
+            "tolerance", given=tolerance, expected="a share between 0 and 1", remedy="use for example tolerance=0.05"
+        )
     rates = {
         name: _monomial(values, atlas.variables, vertex)
         for name, vertex in zip(atlas.rates, atlas.limiting.polytope.vertices, strict=True)

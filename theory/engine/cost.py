@@ -32,8 +32,9 @@ class Cost:
     def __str__(self) -> str:
         if self.seconds > _YEAR:
             return "years"
-        minutes = self.seconds / 60
-        time = f"{self.seconds:.0f} seconds" if minutes < 2 else f"{minutes:.0f} minutes"
+        units = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))
+        unit, length = next(u for u in reversed(units) if self.seconds >= 2 * u[1] or u[1] == 1.0)
+        time = f"{self.seconds / length:.0f} {unit}"
         return f"about {time} and {self.gibibytes:.1f} GiB"
 
     def check(self, what: str) -> None:

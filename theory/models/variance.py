@@ -153,8 +153,8 @@ def predicted_error(
     Raises ``ReachError``, with the latest time that can be vouched for, where neighbouring approximants differ by more
     than a tenth of the variance.
     """
-    replicas = whole("replicas", replicas, least=1, remedy="use for example --replicas 16")
-    eta = positive("eta", eta, remedy="use --eta 1")
+    replicas = whole("replicas", replicas, least=1, remedy="use for example replicas=16")
+    eta = positive("eta", eta, remedy="use eta=1")
     grid = time_grid(times)
     taylor = series.exact_taylor(values)
     if taylor[0] <= 0:
