@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
 from numerics.gradient_flow import simulate as autoencoder
+from numerics.gradient_flow.model_flow import ISOTROPIC
 from numerics.gradient_flow.model_simulate import ModelSimulation, simulate_model
 from numerics.gradient_flow.simulate import TOLERANCE, Method, Simulation
 from numerics.runs.machine import HERE, Machine
@@ -14,6 +16,7 @@ from theory.autoencoder.sizes import Sizes
 from theory.models.model import Model
 
 AUTOENCODER = "autoencoder"
+WITH_COVARIANCE = "autoencoder-covariance"
 
 
 @overload
@@ -43,6 +46,7 @@ def simulate(
     method: Method = ...,
     step: float | None = ...,
     tolerance: float = ...,
+    spectrum: str = ...,
     machine: Machine = ...,
     force: bool = ...,
     name: str = ...,
@@ -58,6 +62,7 @@ def simulate(
     method: Method = "flow",
     step: float | None = None,
     tolerance: float = TOLERANCE,
+    spectrum: str = ISOTROPIC,
     machine: Machine = HERE,
     force: bool = False,
     name: str = "simulate",
@@ -70,6 +75,9 @@ def simulate(
     replicas under ``name``, one set of parameters under each. A declaration equal to the autoencoder's goes its way,
     in whatever coordinates are cheapest at its sizes; any other model is integrated as declared.
 
+    ``spectrum`` (``power:0.7``, ``values:2*1,0.5*1``, …) holds the eigenvalues of a model's fixed matrices and
+    covariances; the autoencoder then has data of that covariance, and is integrated as declared.
+
     Raises ``InputError`` for unusable arguments, ``BudgetError`` for sizes that do not fit in memory or would take most
     of a day (``force=True`` to go on).
 
@@ -78,6 +86,9 @@ def simulate(
     True
     """
     declared = Model.of(model)
+    if spectrum != ISOTROPIC and same_flow(declared, Model.named(AUTOENCODER)):
+        declared = replace(Model.named(WITH_COVARIANCE), name=AUTOENCODER)
+        sizes = sizes.to_json() if isinstance(sizes, Sizes) else sizes
     if same_flow(declared, Model.named(AUTOENCODER)):
         return autoencoder.simulate(
             _autoencoder_sizes(sizes),
@@ -102,6 +113,7 @@ def simulate(
         method=method,
         step=step,
         tolerance=tolerance,
+        spectrum=spectrum,
         machine=machine,
         force=force,
         name=name,

@@ -25,6 +25,9 @@ from numerics.gradient_flow.contraction import Array, Program
 from numerics.gradient_flow.eigenbasis import rotate
 from theory.engine.diagram_tensor import Tensor
 from theory.errors import InputError
+from theory.spectrum import read_spectrum
+
+ISOTROPIC = "isotropic"
 
 _STIFF = 3.0
 """Step times rate from which a step is held by stability, not by accuracy; DOP853 is stable up to about 6."""
@@ -34,8 +37,8 @@ _LARGEST = 1e100
 _NUDGE = 1e-6
 
 
-def draw_tensors(compiled: CompiledModel, generator: np.random.Generator) -> Arrays:
-    """Every tensor at time zero, in the order of the declaration; fixed symmetric matrices are the identity.
+def draw_tensors(compiled: CompiledModel, generator: np.random.Generator, spectrum: str = ISOTROPIC) -> Arrays:
+    """Every tensor at time zero, in the order of the declaration; fixed matrices are diagonal, with this spectrum.
 
     Symmetric, complex and hermitian tensors have the laws that ``theory.engine.diagram_tensor.Tensor`` states.
 
@@ -45,13 +48,17 @@ def draw_tensors(compiled: CompiledModel, generator: np.random.Generator) -> Arr
     for tensor in (*compiled.model.tensors, *compiled.model.implied):
         if not tensor.average:
             shape = compiled.shapes[tensor.name]
-            found[tensor.name] = (
-                _fixed(tensor, shape) if tensor.fixed else _gaussian(compiled, tensor, shape, generator)
-            )
+            if tensor.fixed:
+                found[tensor.name] = _fixed(tensor, shape, spectrum)
+                continue
+            found[tensor.name] = _gaussian(compiled, tensor, shape, generator)
+            if tensor.covariance is not None:
+                roots = np.sqrt(read_spectrum(spectrum, shape[0]).eigenvalues())
+                found[tensor.name] = found[tensor.name] * roots.reshape((-1, *(1,) * (len(shape) - 1)))
     return found
 
 
-def _fixed(tensor: Tensor, shape: tuple[int, ...]) -> Array:
+def _fixed(tensor: Tensor, shape: tuple[int, ...], spectrum: str) -> Array:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise InputError(
             f"fixed tensor {tensor.name!r}",
@@ -59,7 +66,7 @@ def _fixed(tensor: Tensor, shape: tuple[int, ...]) -> Array:
             expected="a square matrix, which is the identity unless a spectrum is given",
             remedy="make it a Gaussian tensor, or square",
         )
-    return np.eye(shape[0])
+    return np.diag(read_spectrum(spectrum, shape[0]).eigenvalues())
 
 
 def _gaussian(compiled: CompiledModel, tensor: Tensor, shape: tuple[int, ...], generator: np.random.Generator) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from numerics.gradient_flow.compiled import CompiledModel, compile_model, compiled_from
 from numerics.gradient_flow.control_variate import Change, estimate_change
 from numerics.gradient_flow.formulation import HOURS, memory_of_machine
-from numerics.gradient_flow.model_flow import ModelFlow, descend, draw_tensors, follow_flow
+from numerics.gradient_flow.model_flow import ISOTROPIC, ModelFlow, descend, draw_tensors, follow_flow
 from numerics.gradient_flow.simulate import MOST_TIMES, TOLERANCE, Estimate, Method, checked_step
 from numerics.runs.machine import HERE, Machine, check_machine
 from numerics.runs.outcome import Experiment, Failure, Json
@@ -22,6 +22,7 @@ from theory.checks import positive
 from theory.errors import BudgetError, InputError
 from theory.models.model import Model
 from theory.models.values import Values, read_values, to_json
+from theory.spectrum import read_spectrum
 from theory.times import time_grid
 
 VERSION = 1
@@ -42,6 +43,7 @@ class ModelSimulation:
     sizes: Values
     times: tuple[float, ...]
     eta: float
+    spectrum: str
     losses: Mapping[str, Estimate]
     changes: Mapping[str, Change]
     replicas: int
@@ -56,15 +58,18 @@ class ModelSimulation:
 
     def to_json(self) -> dict[str, Any]:
         """One entry a loss, and beside it what was run."""
+        losses = {name: estimate.to_json() for name, estimate in self.losses.items()}
         return {
             "version": VERSION,
             "model": self.model,
             "sizes": to_json(self.sizes),
             "times": list(self.times),
-            "losses": {name: estimate.to_json() for name, estimate in self.losses.items()},
+            "losses": losses,
+            **(losses if self.model.startswith("autoencoder") else {}),
             "changes": {name: change.to_json() for name, change in self.changes.items()},
             "replicas": self.replicas,
             "eta": self.eta,
+            "spectrum": self.spectrum,
             "seed": self.seed,
             "method": self.method,
             "tolerance": self.tolerance,
@@ -101,13 +106,15 @@ def simulate_model(
     method: Method = "flow",
     step: float | None = None,
     tolerance: float = TOLERANCE,
+    spectrum: str = ISOTROPIC,
     machine: Machine = HERE,
     force: bool = False,
     name: str = "simulate",
 ) -> ModelSimulation:
     """Follow a model's flow from ``replicas`` independent draws; mean losses with standard errors.
 
-    ``sizes`` are values of all the model's variables, a text or a mapping. Everything else is as for the autoencoder.
+    ``sizes`` are values of all the model's variables, a text or a mapping. ``spectrum`` holds the eigenvalues of fixed
+    matrices and covariances, as ``theory.spectrum`` reads them. Everything else is as for the autoencoder.
 
     >>> sizes = "p=8,n=4,m=12,sigma2_u=1/8,sigma2_v=1/8"
     >>> result = simulate_model(Model.named("untied"), sizes, [0, 5], replicas=4, seed=0)
@@ -131,6 +138,9 @@ def simulate_model(
         "eta": eta,
         "tolerance": tolerance,
     }
+    _check_spectrum(model, values, spectrum)
+    if spectrum != ISOTROPIC:
+        parameters["spectrum"] = spectrum
     if method == "descent":
         parameters["step"] = checked_step(step, grid)
     elif step is not None:
@@ -144,6 +154,7 @@ def simulate_model(
         sizes=values,
         times=grid,
         eta=eta,
+        spectrum=spectrum,
         losses={loss: Estimate.of(run.stack(loss)) for loss in model.loss_names},
         changes={loss: estimate_change(run.stack(loss), None) for loss in model.loss_names},
         replicas=len(run),
@@ -161,13 +172,28 @@ def simulate_model(
 def replica(parameters: Mapping[str, Any], seed: np.random.SeedSequence) -> Rows:
     """One replica: draw the tensors, follow the flow; each loss at the times asked for."""
     compiled = compiled_from(parameters["model"], tuple(parameters["values"].items()))
-    arrays = draw_tensors(compiled, np.random.default_rng(seed))
+    spectrum = str(parameters.get("spectrum", ISOTROPIC))
+    arrays = draw_tensors(compiled, np.random.default_rng(seed), spectrum)
     flow = ModelFlow(compiled, arrays, parameters["eta"])
     if "step" in parameters:
         rows = descend(flow, parameters["times"], step=parameters["step"])
     else:
         rows = follow_flow(flow, parameters["times"], tolerance=parameters["tolerance"])
     return {loss: [row[k] for row in rows] for k, loss in enumerate(compiled.losses)}
+
+
+def _check_spectrum(model: Model, values: Values, spectrum: str) -> None:
+    """Refuse a spectrum that does not fit the fixed matrices and covariances, or where there are none."""
+    legs = [t.legs[0] for t in (*model.tensors, *model.implied) if t.fixed]
+    for leg in dict.fromkeys(legs):
+        read_spectrum(spectrum, int(values[leg]))
+    if spectrum != ISOTROPIC and not legs:
+        raise InputError(
+            "spectrum",
+            given=spectrum,
+            expected="a model with a fixed matrix or a covariance",
+            remedy='declare one: covariance = "C"',
+        )
 
 
 def _steps(parameters: Mapping[str, Any]) -> float:

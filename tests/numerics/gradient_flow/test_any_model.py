@@ -217,3 +217,29 @@ def test_kinds_and_covariances_are_the_engine_s() -> None:
             exact = (-1) ** s * float(coefficient.evaluate(point))
             assert error[column] <= 0.06 * abs(exact)
             assert abs(mean[column] - exact) <= 4 * error[column]
+
+
+def test_a_spectrum_enters_by_its_moments() -> None:
+    """E L(0) and E dL/dt of the exact series, with c_k = Tr C^k/p the moments of the spectrum that was drawn."""
+    model = Model.named("autoencoder-covariance")
+    values = read_values(model, "p=8,n=3,m=24,sigma2=1/24")
+    compiled = compile_model(model, values)
+    generator, rows = np.random.default_rng(1), []
+    for _ in range(1500):
+        flow = ModelFlow(compiled, draw_tensors(compiled, generator, "values:2*1,0.5*3"), eta=1.0)
+        move = 1e-6 * flow.velocity(flow.start)
+        before, after = flow.losses(flow.start - move), flow.losses(flow.start + move)
+        rows.append([*flow.losses(flow.start), *((np.array(after) - before) / 2e-6)])
+    sample = np.array(rows)
+    mean, error = sample.mean(axis=0), sample.std(axis=0, ddof=1) / len(sample) ** 0.5
+    moments = {f"c_{k}": Fraction(2**k) / 4 + Fraction(3, 4) / 2**k for k in range(1, 9)}
+    for k, loss in enumerate(model.loss_names):
+        for s, column in ((0, k), (1, k + 2)):
+            coefficient = model_series(model, loss, order=1).coefficients[s]
+            exact = (-1) ** s * float(coefficient.evaluate(moments | values))
+            assert error[column] <= 0.06 * abs(exact)
+            assert abs(mean[column] - exact) <= 4 * error[column]
+    found = simulate_any("p=4,n=3,m=6,sigma2=1/6", [0, 1], replicas=2, seed=0, spectrum="values:2*1,0.5*3").to_json()
+    assert (found["spectrum"], found["train"]) == ("values:2*1,0.5*3", found["losses"]["train"])
+    with pytest.raises(InputError, match="fixed matrix or a covariance"):
+        simulate_any("p=4,H=3,sigma2=1", [0, 1], replicas=2, seed=0, model="cp:2", spectrum="power:1")
