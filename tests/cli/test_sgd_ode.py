@@ -38,7 +38,11 @@ def run(*arguments: str) -> int:
 def test_json(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*options, "--times", "0,0.5,1", "--format", "json") == 0
     data = json.loads(capsys.readouterr().out)
-    assert data.keys() == {"times", "statistics", "stderr", "task", "law", "delta", "method", "stderr_is"}
+    classes = {"error_rate"} if options[1] in ("logistic", "xor") else set()
+    said = {"loss", "invariant", "warnings"} | classes
+    assert data.keys() == {"times", "statistics", "stderr", "task", "law", "delta", "method", "stderr_is"} | said
+    assert len(data["loss"]) == 3
+    assert all(0 <= rate <= 0.5 for rate in data.get("error_rate", []))
     assert (data["task"], data["stderr_is"]) == (options[1], "estimated numerical error")
     assert data["times"] == [0, 0.5, 1]
     assert data["statistics"].keys() == data["stderr"].keys()

@@ -31,7 +31,7 @@ def test_simulate_schema(run: Run, tmp_path: Path) -> None:
     )
     assert (code, err) == (0, "")
     result = json.loads(out)
-    assert set(result) == {"times", "statistics", "stderr", *ABOUT}
+    assert set(result) == {"times", "statistics", "stderr", "warnings", *ABOUT}
     assert {key: result[key] for key in ABOUT} == ABOUT
     assert result["times"] == [0.0, 1.0]
     assert set(result["statistics"]) == set(result["stderr"]) == {"M_1_1", "Q_1_1"}
