@@ -167,7 +167,7 @@ def test_where_every_replica_diverges_a_stable_step_is_named(link: str, step: fl
     options: dict[str, Any] = {"d": 200, "replicas": 4, "seed": 0}
     with pytest.raises(InputError, match="all 4 replicas diverged") as refusal:
         simulate_sgd(single_index(link=link, step=step), [0, 2], **options)
-    named = float(str(refusal.value).rpartition("--delta ")[2])
+    named = float(str(refusal.value).rpartition("step=")[2])
     assert simulate_sgd(single_index(link=link, step=named), [0, 2], **options).diverged == 0
 
 
