@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from regimes.any_limit import limit
     from regimes.classify import classify
     from regimes.derive import derive
+    from regimes.model_ranking import rank_model
+    from regimes.polytope_atlas import polytope_atlas
     from regimes.ranking import rank_faces
     from regimes.scaling import Scaling
     from regimes.solve import solve
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from ringprism import single_index as single_index
     from theory.autoencoder.sizes import Sizes
     from theory.models.model import Model
+    from theory.models.variance import predicted_error
 
 __all__ = [
     "Machine",
@@ -39,7 +42,10 @@ __all__ = [
     "classify",
     "derive",
     "limit",
+    "polytope_atlas",
+    "predicted_error",
     "rank_faces",
+    "rank_model",
     "sgd",
     "simulate",
     "single_index",
@@ -56,6 +62,9 @@ _HOMES = {
     "classify": "regimes.classify:classify",
     "derive": "regimes.derive:derive",
     "limit": "regimes.any_limit:limit",
+    "polytope_atlas": "regimes.polytope_atlas:polytope_atlas",
+    "predicted_error": "theory.models.variance:predicted_error",
+    "rank_model": "regimes.model_ranking:rank_model",
     "rank_faces": "regimes.ranking:rank_faces",
     "simulate": "numerics.gradient_flow.any_model:simulate",
     "solve": "regimes.solve:solve",
