@@ -20,6 +20,7 @@ from theory.engine.planar_support import planar_supports
 from theory.engine.polytope import Point
 from theory.engine.series import expected_derivatives
 from theory.errors import BudgetError, InputError, ReachError
+from theory.models.cp_polytope import stated_polytope
 
 Plan = MatrixModel | DiagramModel
 Progress = Callable[[int, int], None]
@@ -236,6 +237,9 @@ def _find(plan: Plan, patience: float, progress: Progress | None) -> PolytopeAtl
     supports: list[frozenset[tuple[int, ...]]] = []
     variables = plan.variables
     last: float | None = None
+    stated = stated_polytope(plan)
+    if stated is not None:
+        return PolytopeAtlas(plan, stated, True, max(stated.orders) + 1)
     for order in range(_FIRST_TRIED, HIGHEST_ORDER + 1):
         begun = process_time()
         try:

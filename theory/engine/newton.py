@@ -26,7 +26,8 @@ class LimitingPolytope:
     """The polytope P of leading rates, with what it was found from.
 
     ``variables`` names the coordinates. For every s in ``orders`` the growth from N_s to N_{s+period} was checked,
-    exactly: N_{s+period} = N_s + period · P (``minkowski``), or every vertex has its own step.
+    exactly: N_{s+period} = N_s + period · P (``minkowski``), or every vertex has its own step. ``stated`` says instead
+    why the polytope is known, where it was not found so.
     """
 
     variables: tuple[str, ...]
@@ -34,6 +35,7 @@ class LimitingPolytope:
     period: int
     orders: tuple[int, ...]
     minkowski: bool = True
+    stated: str = ""
 
     @property
     def certificate(self) -> str:
@@ -42,6 +44,8 @@ class LimitingPolytope:
         >>> LimitingPolytope(("p",), hull([(-1,), (0,)]), 2, (1, 2)).certificate
         'settled: from order s to s + 2 the hull of leading monomials grows by 2 P, exactly, for s = 1, 2'
         """
+        if self.stated:
+            return self.stated
         how = (
             f"the hull of leading monomials grows by {'P' if self.period == 1 else f'{self.period} P'}"
             if self.minkowski

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import prod
@@ -9,6 +10,7 @@ from math import prod
 import numpy as np
 import pytest
 
+from regimes.polytope_atlas import polytope_atlas
 from theory.engine.laurent import Laurent
 from theory.engine.newton import leading_monomials, limiting_polytope
 from theory.engine.polytope import hull
@@ -16,6 +18,7 @@ from theory.engine.series import expected_derivatives
 from theory.errors import InputError
 from theory.models.cp import cp_face, cp_rates
 from theory.models.cp_limits import CPSizes, cp_limit
+from theory.models.cp_polytope import stated_polytope
 from theory.models.model import Model
 
 HIGHEST = {"cp:2": 4, "cp:2:asymmetric": 5, "cp:3": 4, "cp:3:asymmetric": 4}
@@ -144,3 +147,15 @@ def test_bad_orders_and_faces_are_refused() -> None:
     with pytest.raises(InputError, match="face"):
         cp_limit(3, CPSizes(2, 2, 1), symmetric=True, face="Q")
     assert cp_limit(3, CPSizes(2, 2, 1), symmetric=True, face="RN") is None
+
+
+def test_the_regimes_of_cp_models_are_at_hand_without_a_long_series() -> None:
+    found = polytope_atlas(Model.named("cp:3").plan)
+    assert set(found.limiting.polytope.vertices) == set(cp_rates(3, symmetric=True).values())
+    assert found.certificate.startswith("stated")
+    one = {"p": Fraction(1), "H": Fraction(1)}
+    assert found.face_at({**one, "sigma2": Fraction(0)}).vertices == ("sigma2^2*p*H", "sigma2^2*p^2")
+    assert found.face_at({**one, "sigma2": Fraction(-3)}).vertices == ("sigma2^(1/2)",)
+    assert stated_polytope(Model.named("cp:2").plan) is None
+    other = replace(Model.named("quadratic"), name="cp:3")
+    assert stated_polytope(other.plan) is None
