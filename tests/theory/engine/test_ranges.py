@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theory.autoencoder.model import POPULATION, TRAIN
+from theory.autoencoder.model import AUTOENCODER
 from theory.engine import pairings, planar, recursion
 from theory.engine.composite import composite_plan
 from theory.engine.derivatives import derivatives
@@ -93,12 +93,15 @@ def test_fast_path_recursion_and_enumeration_agree(model: MatrixModel) -> None:
 
 def test_a_tiny_decay_is_the_decay_as_a_parameter() -> None:
     """½·10⁻⁶‖U‖² as a number, and λ for it put in afterwards."""
+    bare = {loss.name: loss for loss in AUTOENCODER.losses}
     letters = (GaussianMatrix("U", N, P, variance="sigma2", trained=True), GaussianMatrix("X", P, M))
 
     def decayed(*, powers: tuple[tuple[str, int], ...], coefficient: Fraction) -> MatrixModel:
-        train = Loss("train", (*TRAIN.terms, Term(coefficient, ("U' U",), powers)))
+        train = Loss("train", (*bare["train"].terms, Term(coefficient, ("U' U",), powers)))
         names = tuple(name for name, _ in powers)
-        return MatrixModel("decayed", (P, N, M), letters, (train, POPULATION), train_loss="train", parameters=names)
+        return MatrixModel(
+            "decayed", (P, N, M), letters, (train, bare["population"]), train_loss="train", parameters=names
+        )
 
     numeric = decayed(powers=(), coefficient=Fraction(1, 2 * 10**6))
     symbolic = decayed(powers=(("decay", 1),), coefficient=Fraction(1, 2))
