@@ -39,6 +39,8 @@ _ANGLES = 40
 _WIDTHS = (3.0, 1.5, 0.75)
 _CORRELATIONS = (-0.97, 0.9)
 _QUICK_ERROR = 1e-6
+_LAST_POWER = 37.0
+"""−log of the smallest |ρ|^k that counts."""
 _MOST_COST = 3.5e4
 """Values of the link for one point of K, beyond which the hundreds of points of a fit would take minutes."""
 
@@ -164,25 +166,44 @@ class LongSeries:
         return cls("bends, and a Hermite series", error, B, fitted[0], target, bend, fitted[1], fitted[1].at(B))
 
     def variance(self, A: Floats) -> Pair:
-        value, slope_A, slope_C = self.covariance_with(A, A, A, self.moments.at(A), None)
+        A = np.asarray(A, dtype=np.float64)
+        value, slope_A, slope_C = self._sums(A, A, A, own=True)
         return value, 2 * slope_A + slope_C
 
     def covariance(self, A: Floats, C: Floats) -> Triple:
         A, C = np.broadcast_arrays(np.asarray(A, dtype=np.float64), np.asarray(C, dtype=np.float64))
-        return self.covariance_with(A, np.full_like(A, self.B), C, self.target, self.bend_target)
+        return self._sums(A, np.full_like(A, self.B), C, own=False)
 
-    def covariance_with(self, A: Floats, B: Floats, C: Floats, target: Floats, bent: Floats | None) -> Triple:
-        """K and its slopes, the second field having variance ``B`` and moments ``target``."""
+    def _sums(self, A: Floats, B: Floats, C: Floats, *, own: bool) -> Triple:
+        """K and its slopes, with as many terms as each |ρ| asks for; ``own``: the second field is the first."""
+        shape = A.shape
+        A, B, C = A.ravel(), B.ravel(), C.ravel()
+        rho = np.clip(C / np.sqrt(A * B), -1, 1)
+        most = self.moments.count
+        found = np.zeros((3, A.size))
+        with np.errstate(divide="ignore"):
+            asked = np.ceil(_LAST_POWER / np.maximum(-np.log(np.abs(rho)), 1e-300)) + 8
+        bounds = [count for count in (48, 128, 512) if count < most] + [most]
+        least = 0
+        for count in bounds:
+            some = np.flatnonzero((asked > least) & ((asked <= count) | (count == most)))
+            least = count
+            if some.size:
+                found[:, some] = self._some(A[some], B[some], rho[some], count, own=own)
+        value, slope_A, slope_C = (part.reshape(shape) for part in found)
+        return value, slope_A, slope_C
+
+    def _some(self, A: Floats, B: Floats, rho: Floats, count: int, *, own: bool) -> Floats:
         root = np.sqrt(A * B)
-        rho = np.clip(C / root, -1, 1)
-        value, slope_A, slope_C = _long_sums(self.moments.at(A), target, rho)
-        if self.bend is not None and self.bend_moments is not None:
-            here = self.bend_moments.at(A)
-            less = _long_sums(here, here if bent is None else bent, rho)
-            more = self.bend.covariance(A, B, rho * root)
-            value = value - less[0] + more[0]
-            return value, (slope_A - less[1]) / (2 * A) + more[1], (slope_C - less[2]) / root + more[2]
-        return value, slope_A / (2 * A), slope_C / root
+        here = self.moments.at(A, count)
+        value, stretch, slope = _long_sums(here, here if own else self.target[:count], rho)
+        if self.bend is None or self.bend_moments is None:
+            return np.stack([value, stretch / (2 * A), slope / root])
+        there = self.bend_moments.at(A, count)
+        less = _long_sums(there, there if own else self.bend_target[:count], rho)
+        more = self.bend.covariance(A, B, rho * root)
+        rows = [value - less[0], (stretch - less[1]) / (2 * A), (slope - less[2]) / root]
+        return np.stack([row + extra for row, extra in zip(rows, more, strict=True)])
 
 
 def _long_sums(phi: Floats, target: Floats, rho: Floats) -> Triple:

@@ -13,6 +13,7 @@ from theory.single_index.exponent import coefficient, signal_exponent, vanishes
 from theory.single_index.fate import End, judge_end
 from theory.single_index.fixed_points import fixed_points
 from theory.single_index.flow import destinations
+from theory.single_index.kernel import LongSeries
 from theory.single_index.loss import PopulationLoss
 from theory.single_index.regions import wedge_traps
 from theory.single_index.taylor import variance_slope
@@ -144,8 +145,10 @@ def spike_slope(loss: PopulationLoss) -> float:
 
 def _at_radii(loss: PopulationLoss) -> tuple[AtRadius, ...]:
     """The fate of starts at several distances from zero overlap, the largest first."""
-    angles = 2 * np.pi * (np.arange(_ANGLES) + 0.5) / _ANGLES
-    r, angle = np.meshgrid(np.array(_RADII), angles, indexing="ij")
+    slow = isinstance(loss.kernel, LongSeries)
+    radii, count = (_RADII[::2], _ANGLES // 2) if slow else (_RADII, _ANGLES)
+    angles = 2 * np.pi * (np.arange(count) + 0.5) / count
+    r, angle = np.meshgrid(np.array(radii), angles, indexing="ij")
     m1, m2 = r * np.cos(angle), r * np.sin(angle)
     points = fixed_points(loss)
     if loss.planar:
@@ -157,10 +160,10 @@ def _at_radii(loss: PopulationLoss) -> tuple[AtRadius, ...]:
         judged = [judge_end(loss, points, float(a), float(b)) for a, b in zip(x.ravel(), y.ravel(), strict=True)]
         ends = [None if end.kind in _PASSING else end for end in judged]
     found = []
-    for i, radius in enumerate(_RADII):
-        here = [end for end in ends[i * _ANGLES : (i + 1) * _ANGLES] if end is not None]
+    for i, radius in enumerate(radii):
+        here = [end for end in ends[i * count : (i + 1) * count] if end is not None]
         share = sum(end.solves for end in here) / len(here) if here else 0.0
-        found.append(AtRadius(radius, share, len(here) / _ANGLES, tuple(here)))
+        found.append(AtRadius(radius, share, len(here) / count, tuple(here)))
     return tuple(found)
 
 
