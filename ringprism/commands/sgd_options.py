@@ -12,7 +12,7 @@ from theory.errors import InputError
 if TYPE_CHECKING:
     from theory.sgd.task import Task
 
-TaskName = Annotated[str, typer.Option("--task", help="single-index, committee, logistic or xor.")]
+TaskName = Annotated[str, typer.Option("--task", help="single-index, committee, logistic, xor or mixture.")]
 Law = Annotated[
     str,
     typer.Option(
@@ -48,7 +48,8 @@ Settings = Annotated[
         "committee: students, teachers (2), activation (erf; tanh, sigmoid, softplus, relu, or a formula in x), "
         "train-second (false), label-noise, ridge (0). "
         "logistic: classes (2), separation (1), noise (1), ridge (0.1). "
-        "xor: students (4), activation (softplus), separation (2), noise (0.5), train-second (true), ridge (0.01).",
+        "xor, mixture: students (4; 2), activation (softplus), separation (2), noise (0.5), train-second (true), "
+        "ridge (0.01).",
     ),
 ]
 
