@@ -70,6 +70,7 @@ class Complexity:
             "replicas": self.medians[0].count,
             "method": self.method,
             "seed": self.seed,
+            "warnings": list(self.warnings),
         }
 
     def to_text(self) -> str:
@@ -112,6 +113,11 @@ class Complexity:
             rows.append(rf"{d} & {value} & {m.censored}/{m.count} & {step:.3g} \\")
         head = "d & N^* & \\text{censored} & \\delta/d \\\\ \\hline"
         return "\n".join(["\\begin{array}{rrrr}", head, *rows, "\\end{array}"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notes, under the name that every result has."""
+        return self.notes
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ class Training:
             "step": self.plan.step,
             "target": self.plan.target,
             "seed": self.seed,
+            "warnings": list(self.warnings),
         }
 
     def to_text(self) -> str:
