@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import permutations
+from math import factorial
 
 from theory.engine.diagram_tensor import Tensor
 from theory.errors import BudgetError
@@ -39,16 +40,17 @@ def average(terms: Terms, tensors: Mapping[str, Tensor], *, what: str = "loss") 
 def check_pairings(terms: Terms, tensor: Tensor, what: str) -> None:
     """Refuse what has too many pairings, before the first is made."""
     total = 0
+    orders = factorial(len(tensor.legs)) if tensor.kind == "symmetric" else 1
     for term in terms:
         count = sum(factor.tensor == tensor.name for factor in term.factors)
-        pairings = 1
+        pairings = orders ** (count // 2)
         for k in range(count - 1, 0, -2):
             pairings *= k
         total += pairings if count % 2 == 0 else 0
     if total > MOST_PAIRINGS:
         raise BudgetError(
             f"{what}, average over {tensor.name}",
-            estimate=f"{total} pairings",
+            estimate=f"{float(min(total, 10**300)):.3g} pairings",
             limit=f"{MOST_PAIRINGS}",
             remedy="lower the power in which it occurs",
         )

@@ -9,7 +9,7 @@ import pytest
 
 from theory.engine.model import GaussianMatrix, Loss, MatrixModel, Space, Term
 from theory.engine.series import expected_derivatives
-from theory.errors import InputError
+from theory.errors import BudgetError, InputError
 from theory.models.catalogue import shipped_names
 from theory.models.model import Model
 from theory.models.series import model_series, wrapped
@@ -178,3 +178,9 @@ def test_latex_lines_fit_a_page() -> None:
     assert all(len(line) < 200 for line in lines)
     assert all(line[0] in "+-" for line in lines[1:])
     assert r"\sigma_{u}^{2}" in series.to_latex()
+
+
+def test_averages_of_too_many_pairings_are_refused_before_they_are_begun() -> None:
+    tensor = {"indices": ["p"] * 9, "kind": "symmetric", "average": True}
+    with pytest.raises(BudgetError, match="pairings"):
+        Model.declare("large", sizes=["p"], tensors={"T": tensor}, losses={"train": "norm2(T)^3"})
