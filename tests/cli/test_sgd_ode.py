@@ -42,7 +42,7 @@ def test_json(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     said = {"loss", "invariant", "warnings"} | classes
     assert data.keys() == {"times", "statistics", "stderr", "task", "law", "delta", "method", "stderr_is"} | said
     assert len(data["loss"]) == 3
-    assert all(0 <= rate <= 0.5 for rate in data.get("error_rate", []))
+    assert all(0 <= rate <= 0.68 for rate in data.get("error_rate", []))  # two thirds of three classes by chance
     assert (data["task"], data["stderr_is"]) == (options[1], "estimated numerical error")
     assert data["times"] == [0, 0.5, 1]
     assert data["statistics"].keys() == data["stderr"].keys()
