@@ -167,7 +167,7 @@ def test_the_report_is_whole_and_accessible() -> None:
 def test_ids_are_unique_and_every_claim_is_spoken_for() -> None:
     for each in numerics.claims.all_claims():
         assert all((each.statement, each.source, each.prediction, each.experiment, each.rule, each.power)), each.id
-        assert each.id[:3] in ("AE-", "SI-", "UN-"), each.id
+        assert each.id[:3] in ("AE-", "SI-", "UN-", "DI-"), each.id
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 8, 30])
