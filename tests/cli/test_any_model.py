@@ -70,6 +70,6 @@ def test_limit(run: Run) -> None:
     assert json.loads(same[1])["losses"] == data["losses"]
     code, out, err = run(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    code, out, err = run(*arguments[:-1], "0,1000", "--face", "1,sigma2*H")
+    code, out, err = run(*arguments[:6], "0,1000", "--face", "1,sigma2*H")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "good up to" in err
