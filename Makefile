@@ -4,16 +4,20 @@ BIN := $(VENV)/bin
 # A plain path entry, so that a folder of the same name beside a script does not hide the packages.
 EDITABLE := --config-settings editable_mode=compat --editable
 
-.PHONY: demo test quick clean
+.PHONY: demo test docs quick clean
 
 demo: $(VENV)/installed
 	$(BIN)/ringprism demo --out out/demo
 
-test: $(VENV)/installed-test
+test: $(VENV)/installed-test docs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/ringprism claims --quick --workers 2
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --nbmake --nbmake-timeout=300 tests theory regimes numerics ringprism notebooks
+
+# The site, in out/site; a warning is an error.
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 # A fast loop: the style, the layers, and the tests of what changes most, in less than a minute.
 quick: $(VENV)/installed-test
@@ -34,4 +38,8 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/installed-test: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet $(EDITABLE) '.[test]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-docs: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet $(EDITABLE) '.[docs]'
 	touch $@ $(VENV)/installed

@@ -1,4 +1,4 @@
-"""The short public face of ringprism; the layers beneath (``theory``, ``regimes``, ``numerics``) are public too.
+"""The public face of ringprism: ``import ringprism as rp``. The packages beneath are internal and may move.
 
 >>> from ringprism import Scaling, classify, derive
 >>> classify(Scaling(p=1, n=2, m=1, sigma2=-2)).face.name
@@ -27,20 +27,27 @@ if TYPE_CHECKING:
     from regimes.ranking import rank_faces
     from regimes.scaling import Scaling
     from regimes.solve import solve
+    from ringprism import figures as figures
     from ringprism import sgd as sgd
     from ringprism import single_index as single_index
     from theory.autoencoder.sizes import Sizes
+    from theory.errors import BudgetError, InputError, ReachError, RingprismError
     from theory.models.model import Model
     from theory.models.variance import predicted_error
 
 __all__ = [
+    "BudgetError",
+    "InputError",
     "Machine",
     "Model",
+    "ReachError",
+    "RingprismError",
     "Scaling",
     "Sizes",
     "claims",
     "classify",
     "derive",
+    "figures",
     "limit",
     "polytope_atlas",
     "predicted_error",
@@ -54,6 +61,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BudgetError": "theory.errors:BudgetError",
+    "InputError": "theory.errors:InputError",
+    "ReachError": "theory.errors:ReachError",
+    "RingprismError": "theory.errors:RingprismError",
     "Machine": "numerics.runs.machine:Machine",
     "Scaling": "regimes.scaling:Scaling",
     "Sizes": "theory.autoencoder.sizes:Sizes",
@@ -72,7 +83,7 @@ _HOMES = {
 }
 
 
-_ROOMS = ("sgd", "single_index")
+_ROOMS = ("figures", "sgd", "single_index")
 """Short namespaces of their own: ``rp.single_index.compare(…)``."""
 
 
