@@ -1,65 +1,74 @@
-"""Which limit for actual sizes? Faces ranked by how far the exact early coefficients are from each face's. [P] §4."""
+"""Which limit for actual sizes? Faces ranked by how far each is from the interior at these ratios. [P] §4."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from math import factorial, prod
+from math import prod
 
 from regimes.atlas import ATLAS
+from regimes.distance import at, distance
 from regimes.faces import FACES, Face
+from regimes.limit import LimitCurves, limit
 from regimes.prism import VERTICES
-from regimes.scaling import representative
-from theory.autoencoder.series import LossName, loss_series
+from theory.autoencoder.series import LossName
 from theory.autoencoder.sizes import Sizes, check_sizes
-from theory.engine.laurent import Exponents, Laurent
+from theory.checks import positive
+from theory.errors import ReachError
 
-ORDER = 4
-"""Derivatives compared: the first four."""
+Progress = Callable[[int, int], None]
 
-HORIZON = Fraction(1, 10)
-"""Up to about this share of the time 1/Σ rates the Taylor series of every regime converges."""
+EARLY = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""The early change is compared at these parts of the time 1/(sum of the rates)."""
 
+LATE = (2.0, 4.0, 8.0)
+"""… and the whole training at these multiples of it as well, as far as the interior's solution reaches."""
 
-CLOSE = 0.05
-"""Faces that miss at most this share of the early change tie; where none does, the closest one stands alone."""
-
+TOLERANCE = 0.05
 SMALL_SIZE = 10
-FAR = 0.2
 WRONG = 0.1
-"""A face that misses more than this share, and more than twice what the best one misses, is the wrong one."""
+"""A face that misses more than this part of the early change is warned of."""
+
 _LOSSES: tuple[LossName, ...] = ("train", "population")
 
 
 @dataclass(frozen=True)
 class RankedFace:
-    """A face, and how far its limit is: the share of the losses' early change that it misses, the worse of the two."""
+    """A face, and how far its limit is from the interior at the user's ratios, the worse of the two losses.
+
+    ``distance_early`` is the largest miss of the change of a loss at ηt ≤ 1/(sum of the rates), as a part of the
+    largest change; ``distance`` the same over the whole training. Infinite where the face's formula has no answer.
+    ``within`` says whether the early distance is at most the tolerance.
+    """
 
     face: Face
+    distance_early: float
     distance: float
-    tied: bool
+    within: bool
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """All 21 faces for one vector of sizes, best first.
+    """All 21 faces for one vector of sizes: those within the tolerance first, the smallest of them at the top.
 
-    Faces that tie come first, those with fewest vertices before the others (the simplest limit that is close enough),
-    then the rest by distance. ``rates`` are the six rates at these sizes, ``start`` the exact means of
-    train and population loss at t = 0, which no limit is needed for.
+    ``rates`` are the six rates at these sizes, ``start`` the exact means of train and population loss at t = 0,
+    ``end`` the last time that was compared (at η = 1), ``error`` the reference's own error as a part of the change.
     """
 
     sizes: Sizes
+    tolerance: float
     faces: tuple[RankedFace, ...]
     rates: Mapping[str, float]
     start: tuple[float, float]
+    end: float
+    error: float
     warnings: tuple[str, ...]
 
     @property
     def best(self) -> Face:
-        """The face ranked first."""
+        """The face ranked first: the smallest within the tolerance, the interior where no other is."""
         return self.faces[0].face
 
     @property
@@ -92,7 +101,18 @@ class Ranking:
             "sizes": self.sizes.to_json(),
             "rate": self.rate,
             "start": {"train": self.start[0], "population": self.start[1]},
-            "ranking": [{"face": r.face.name, "distance": r.distance, "tied": r.tied} for r in self.faces],
+            "tolerance": self.tolerance,
+            "end": self.end,
+            "reference_error": self.error,
+            "ranking": [
+                {
+                    "face": r.face.name,
+                    "distance_early": _finite(r.distance_early),
+                    "distance": _finite(r.distance),
+                    "within": r.within,
+                }
+                for r in self.faces
+            ],
         }
 
     def to_text(self) -> str:
@@ -110,115 +130,128 @@ class Ranking:
         for vertex in VERTICES:
             rate = self.rates[vertex.name]
             lines.append(f"{vertex.name:<5} {vertex.formula:<6} {rate:<10.3g} {rate / self.rate:.2g}")
-        lines += ["", "face           misses of the early change, as a share"]
+        lines += ["", f"face           off early  off to t = {self.end:.3g}  (parts of the change of the losses)"]
         for ranked in self.faces:
-            lines.append(f"{ranked.face.name:<14} {ranked.distance:<8.2g}{'  ties' * ranked.tied}".rstrip())
-        if self.faces[1].tied:
-            lines.append(f"ties: misses at most {_percent(CLOSE)}, close enough; the first is the simplest of these")
+            early, late = _percent(ranked.distance_early), _percent(ranked.distance)
+            lines.append(f"{ranked.face.name:<14} {early:<10} {late:<10}{'  within' * ranked.within}".rstrip())
+        lines.append(
+            f"within: at most {_percent(self.tolerance)} off the interior at these ratios while ηt ≤ 1/(sum of the"
+            " rates); the first is the smallest of these"
+        )
         return "\n".join(lines)
 
     def wrong(self, face: Face) -> tuple[str, ...]:
-        """A warning where ``face`` describes these sizes clearly worse than the best face; else nothing.
+        """A warning where ``face`` misses more than a tenth of the early change at these sizes; else nothing.
 
         >>> from regimes.faces import parse_face
         >>> sizes = Sizes.parse("p=80,n=8000,m=120,sigma2=1/40000")
-        >>> rank_faces(sizes).wrong(parse_face("large-data"))[0].partition(",")[0]
-        'at these sizes large-data misses 43 % of the early change'
+        >>> rank_faces(sizes).wrong(parse_face("large-data"))[0].partition(":")[0]
+        'at these sizes large-data is 41 % off in the early change'
         """
-        missed = {ranked.face: ranked.distance for ranked in self.faces}
-        if missed[face] <= max(WRONG, 2 * missed[self.best]):
+        missed = {ranked.face: ranked.distance_early for ranked in self.faces}
+        if missed[face] <= WRONG:
             return ()
         return (
-            f"at these sizes {face.name} misses {_percent(missed[face])} of the early change, {self.best.name} "
-            f"{_percent(missed[self.best])} (see classify --sizes)",
+            f"at these sizes {face.name} is {_percent(missed[face])} off in the early change: {self.best.name} is"
+            f" {_percent(missed[self.best])} off (see classify)",
         )
 
     def to_latex(self) -> str:
         """The ranking as a table."""
-        rows = "\n".join(rf"\text{{{r.face.name}}} & {r.distance:.2g} \\" for r in self.faces)
-        return r"\begin{array}{ll}" + f"\n{rows}\n" + r"\end{array}"
+        rows = "\n".join(rf"\text{{{r.face.name}}} & {r.distance_early:.2g} & {r.distance:.2g} \\" for r in self.faces)
+        return r"\begin{array}{lll}" + f"\n{rows}\n" + r"\end{array}"
 
 
-def rank_faces(sizes: Sizes) -> Ranking:
-    """Rank the faces for actual sizes.
+def rank_faces(
+    sizes: Sizes, *, tolerance: float = TOLERANCE, whole: bool = True, progress: Progress | None = None
+) -> Ranking:
+    """Rank the faces for actual sizes by how far each is from the interior at these ratios. [P] §4.
 
-    With θ = 1/(10 Σ rates) the distance of a face is Σ_s |c_s − c_s^face| θ^s over Σ_s |c_s| θ^s, s = 1 … 4, for the
-    exact Taylor coefficients c_s of each loss and the face's leading part of them: the share of the early change
-    L(t) − L(0) that the face's limit misses, with no credit for errors that happen to cancel. The worse of train and
-    population loss counts. The start L(0) is not compared: it is known exactly, and where the loss moves little
-    (``R,N|p``, say) its corrections would hide the rest.
+    The interior's limit is the reference: a face's limit is its value where the face's ratios have gone to 0 or ∞, and
+    at given ratios the face is off by an amount that no simulation is needed for. Changes since t = 0 are compared, the
+    worse of train and population loss counts. The face named is the smallest within ``tolerance`` over the early
+    change. ``whole=False`` leaves out the whole training, which takes most of the time: ``distance`` is then NaN.
 
     >>> rank_faces(Sizes.parse("p=100,n=100,m=100000,sigma2=1/100")).best.name
     'large-data'
 
-    Raises ``InputError`` for anything but ``Sizes``.
+    Raises ``InputError`` for anything but ``Sizes``, or a tolerance that is not positive.
     """
     check_sizes(sizes)
+    tolerance = positive("tolerance", tolerance, remedy="use for example tolerance=0.05")
     point = tuple(Fraction(x) for x in (sizes.p, sizes.n, sizes.m, sizes.sigma2))
-    rates = {v.name: _monomial(point, v.vector) for v in VERTICES}
-    step = HORIZON / sum(rates.values()) / (sizes.p * sizes.m)
-    distances = dict.fromkeys(FACES, 0.0)
-    starts: list[float] = []
-    for loss in _LOSSES:
-        values = [
-            {e: c * _monomial(point, e) * step**s / factorial(s) for e, c in y.terms.items()}
-            for s, y in enumerate(_coefficients(loss))
-        ]
-        exact = [sum(terms.values(), Fraction(0)) for terms in values]
-        starts.append(float(exact[0] + Fraction(1, 2)))
-        change = sum(map(abs, exact[1:]))
-        for face in FACES:
-            kept = leading_exponents(face, loss)
-            leading = [sum((terms[e] for e in part), Fraction(0)) for terms, part in zip(values, kept, strict=True)]
-            missed = sum(abs(a - b) for a, b in zip(exact[1:], leading[1:], strict=True))
-            distances[face] = max(distances[face], float(missed / change))
-    bound = max(CLOSE, min(distances.values()))
+    rates = {v.name: float(_monomial(point, v.vector)) for v in VERTICES}
+    unit = 1 / sum(rates.values())
+    reference = _reference(sizes, unit, LATE if whole else ())
+    early = at(reference, range(len(EARLY)))
+    found = []
+    for count, face in enumerate(FACES, 1):
+        near = _off(face, early)
+        found.append(RankedFace(face, near, _off(face, reference) if whole else math.nan, near <= tolerance))
+        if progress:
+            progress(count, len(FACES))
     ranked = sorted(
-        (RankedFace(face, distance, distance <= bound) for face, distance in distances.items()),
-        key=lambda r: (not r.tied, len(r.face.vertices) if r.tied else 0, r.distance),
+        found,
+        key=lambda r: (not r.within, len(r.face.vertices) if r.within else 0, r.distance_early, len(r.face.vertices)),
     )
+    wide, narrow = float(sizes.sigma2 * sizes.n), float(sizes.sigma2 * (sizes.p + sizes.n + 1))
+    start = 0.5 + wide * (narrow / 2 - 1)
     return Ranking(
         sizes,
+        tolerance,
         tuple(ranked),
-        {name: float(rate) for name, rate in rates.items()},
-        (starts[0], starts[1]),
-        tuple(_warnings(sizes, ranked[0])),
+        rates,
+        (start, start),
+        reference.times[-1],
+        _relative_error(reference),
+        tuple(_warnings(sizes)),
     )
 
 
-@cache
-def leading_exponents(face: Face, loss: LossName) -> tuple[frozenset[Exponents], ...]:
-    """Exponents of the face's part of Y_0 … Y_4 (or Ŷ): the terms that lead for the scalings in its cone."""
-    weights = representative(face).exponents
-    parts = []
-    for coefficient in _coefficients(loss):
-        degrees = {e: sum(int(w) * k for w, k in zip(weights, e, strict=True)) for e in coefficient.terms}
-        top = max(degrees.values())
-        parts.append(frozenset(e for e, degree in degrees.items() if degree == top))
-    return tuple(parts)
+def _reference(sizes: Sizes, unit: float, late: Sequence[float]) -> LimitCurves:
+    """The interior over the early change and ``late``, or as much of that as its solution reaches."""
+    try:
+        return limit("interior", sizes, [unit * t for t in (*EARLY, *late)])
+    except ReachError:
+        if not late:
+            raise
+    return _reference(sizes, unit, late[:-1])
 
 
-@cache
-def _coefficients(loss: LossName) -> tuple[Laurent, ...]:
-    return loss_series(loss, order=ORDER).coefficients
+def _off(face: Face, reference: LimitCurves) -> float:
+    """How far the face is from the reference at its times; infinite where it gives no answer."""
+    if face.name == reference.face.name:
+        return 0.0
+    try:
+        curves = limit(face, reference.sizes, reference.times, eta=reference.eta)
+    except ReachError:
+        return math.inf
+    return max(distance(curves, reference, loss).miss for loss in _LOSSES)
+
+
+def _relative_error(reference: LimitCurves) -> float:
+    """The reference's error, as a part of the smaller of the two losses' largest changes."""
+    changes = [max(abs(x - values[0]) for x in values) for values in (reference.train, reference.population)]
+    return max(reference.error_estimate) / min(changes)
 
 
 def _monomial(point: tuple[Fraction, ...], exponents: tuple[int, ...]) -> Fraction:
     return prod((x**e for x, e in zip(point, exponents, strict=True)), start=Fraction(1))
 
 
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
 def _percent(share: float) -> str:
+    if not math.isfinite(share):
+        return "—"
     return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"
 
 
-def _warnings(sizes: Sizes, best: RankedFace) -> list[str]:
-    warnings = [
+def _warnings(sizes: Sizes) -> list[str]:
+    return [
         f"{name} = {value} is small: limits want p, n, m → ∞, so corrections of relative order 1/{value} stay"
         for name, value in (("p", sizes.p), ("n", sizes.n), ("m", sizes.m))
         if value < SMALL_SIZE
     ]
-    if best.distance > FAR:
-        warnings.append(
-            f"even the best face misses {best.distance:.0%} of the losses' early change: no limit describes these sizes"
-        )
-    return warnings

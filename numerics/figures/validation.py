@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerics.figures.style import COLOURS, figure, panels, styled
-from regimes.limit import limit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from numerics.gradient_flow.control_variate import Change
+    from numerics.gradient_flow.ladder import LossName
     from numerics.gradient_flow.simulate import Estimate, Simulation
-    from numerics.gradient_flow.validate import LossName, Validation
+    from numerics.gradient_flow.validate import Validation
 
 LOSSES: tuple[tuple[LossName, str, str], ...] = (("train", "blue", "o"), ("population", "vermillion", "s"))
 """Each loss with its colour and its marker."""
@@ -29,40 +28,52 @@ SPREAD = f", ±{BARS:g} s.e."
 
 @styled()
 def draw_validation(validation: Validation) -> Figure:
-    """Changes since t = 0, the numbers of the table: theory as lines, simulation as points, the allowance as a band."""
-    fig = figure(7.0, 3.4)
-    simulation, curves = validation.simulation, validation.curves
-    for axes, (name, colour, marker) in zip(panels(fig, columns=2), LOSSES, strict=True):
-        times, levels = _between(validation, name)
-        predicted = levels - levels[0]
-        allowed = validation.quantities[name][-1].allowance
-        axes.fill_between(
-            times,
-            predicted - allowed,
-            predicted + allowed,
-            color=COLOURS[colour],
-            alpha=0.15,
-            linewidth=0,
-            label="allowed",
-        )
-        axes.plot(times, predicted, color=COLOURS[colour], label=f"limit, {curves.face.name}")
-        measured: Change = getattr(simulation, f"{name}_change")
-        label = f"{simulation.replicas} replicas{SPREAD}"
-        points(axes, simulation.times[1:], measured.mean[1:], measured.stderr[1:], colour, marker, label)
-        finish(axes)
-        axes.set_ylabel("change since t = 0")
-        axes.set_title(f"{name} loss {validation.loss_verdict(name)}", loc="left")
-    fig.suptitle(str(simulation.sizes), x=0.02, horizontalalignment="left", fontsize=9)
+    """The numbers of the table: changes since t = 0 above, what is left of them after the prediction beneath.
+
+    A solid line is the theory (the interior and its terms in 1/N), a dashed one the face, a dotted one the rival. The
+    band of the residuals is the numerical error; bars are two standard errors.
+    """
+    fig = figure(7.4, 5.0)
+    grid = fig.subplots(2, 2, sharex="col", gridspec_kw={"height_ratios": (2.4, 1.0)})
+    for column, (name, colour, marker) in enumerate(LOSSES):
+        _changes(grid[0][column], validation, name, colour, marker)
+        _residuals(grid[1][column], validation, name, colour, marker)
+    fig.suptitle(str(validation.sizes), x=0.02, horizontalalignment="left", fontsize=9)
     return fig
 
 
-def _between(validation: Validation, name: LossName) -> tuple[np.ndarray, np.ndarray]:
-    """A smooth line through the limit, at more times than were simulated where that is cheap."""
-    curves = validation.curves
-    if curves.solution.is_free_pair:
-        return np.array(curves.times), np.array(getattr(curves, name))
-    fine = np.linspace(curves.times[0], curves.times[-1], 101)
-    return fine, np.array(getattr(limit(curves.face, curves.sizes, fine, eta=curves.eta), name))
+def _changes(axes: Axes, validation: Validation, name: LossName, colour: str, marker: str) -> None:
+    times, quantities = validation.simulation.times, validation.quantities[name][1:]
+    axes.plot(times, [0.0, *(q.predicted for q in quantities)], color=COLOURS[colour], label="theory: interior and 1/N")
+    axes.plot(times, [0.0, *(q.rival for q in quantities)], ":", color="0.45", label="rival: 0.8 of the speed")
+    if validation.curves is not None:
+        level = np.array(getattr(validation.curves, name))
+        axes.plot(times, level - level[0], "--", color="black", label=f"face {validation.face.name}")
+    points(
+        axes,
+        times[1:],
+        np.array([q.measured for q in quantities]),
+        np.array([q.stderr for q in quantities]),
+        colour,
+        marker,
+        f"{validation.simulation.replicas} replicas{SPREAD}",
+    )
+    axes.set_ylabel("change since t = 0")
+    axes.set_title(
+        f"{name}: theory {validation.verdict[name]}, face {validation.face_verdict[name]}", loc="left", fontsize=8
+    )
+    axes.legend(fontsize=7)
+
+
+def _residuals(axes: Axes, validation: Validation, name: LossName, colour: str, marker: str) -> None:
+    times, quantities = validation.simulation.times[1:], validation.quantities[name][1:]
+    allowed = np.array([q.allowance for q in quantities])
+    axes.fill_between(times, -allowed, allowed, color=COLOURS[colour], alpha=0.2, linewidth=0, label="numerical error")
+    axes.axhline(0.0, color=COLOURS[colour], linewidth=0.8)
+    residuals = np.array([q.measured - q.predicted for q in quantities])
+    points(axes, times, residuals, np.array([q.stderr for q in quantities]), colour, marker, "")
+    axes.set_xlabel("time t")
+    axes.set_ylabel("measured − theory")
 
 
 @styled()

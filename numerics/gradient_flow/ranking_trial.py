@@ -1,88 +1,79 @@
-"""Is the face ranked first for actual sizes the one whose limit fits simulated curves best? One trial a size vector."""
+"""Are the misses that the ranking states the real ones? One trial a vector of sizes, by simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
-from numerics.gradient_flow.simulate import Simulation, simulate
+from numerics.gradient_flow.simulate import simulate
 from numerics.judge import STANDARD_ERRORS
 from numerics.runs.machine import HERE, Machine
 from regimes.faces import FACES, Face
 from regimes.limit import limit
-from regimes.ranking import Ranking, rank_faces
+from regimes.ranking import EARLY, Ranking, rank_faces
 from theory.autoencoder.series import LossName
 from theory.autoencoder.sizes import Sizes
 from theory.errors import ReachError
 
-SPAN = 0.25
-"""The curves are compared up to this share of the time 1/Σ rates, two and a half times the ranking's horizon."""
+SECOND_ORDER = 0.5
+"""After the extrapolation in 1/N there is left at most this part of what it moved, and ``FLOOR`` of the change."""
 
-POINTS = 5
-TIE = 2.0
-"""A face fits as well as any where it misses at most so many times what the best face misses."""
-
-CLOSE = 0.05
-"""… or at most this share of the change."""
-
-MOST_NOISE = 0.1
-"""A miss known less precisely than this share of the change decides nothing, and counts as not holding."""
-
+FLOOR = 0.003
 _LOSSES: tuple[LossName, ...] = ("train", "population")
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One size vector: the ranking, and how far every face's limit is from the simulated curves.
+class Miss:
+    """The largest miss of a face's curve against simulated changes, with its standard error and what 1/N may add."""
 
-    A face's miss is the largest difference of the change L(t) − L(0) along its curve from the measured one, as a share
-    of the largest measured change; the worse of train and population loss. ``noise`` is the standard error of that
-    share. A face whose limit does not reach the times has an infinite miss.
+    value: float
+    stderr: float
+    allowance: float
+
+    @property
+    def slack(self) -> float:
+        """By how much it may differ from the stated one."""
+        return self.allowance + STANDARD_ERRORS * self.stderr
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One vector of sizes: the ranking, and every face's miss of the simulated early change, extrapolated to 1/N = 0.
+
+    A face's miss is the largest difference of the change along its curve from the measured one, as a part of the
+    largest measured change; the worse of train and population loss. Faces whose formula has no answer are left out.
     """
 
     ranking: Ranking
-    inside: Face
-    misses: dict[str, float]
-    noise: dict[str, float]
+    misses: dict[str, Miss]
+
+    def agrees(self, face: str) -> bool:
+        """Whether the stated miss of a face is the measured one within the slack."""
+        stated = {ranked.face.name: ranked.distance_early for ranked in self.ranking.faces}
+        miss = self.misses[face]
+        return abs(miss.value - stated[face]) <= miss.slack + self.ranking.error * (1 + stated[face])
 
     @property
-    def bound(self) -> float:
-        """Up to which miss a face fits as well as any."""
-        return max(CLOSE, TIE * min(self.misses.values()))
+    def named_is_close(self) -> bool:
+        """Whether the face named misses no more than the tolerance, within the slack."""
+        miss = self.misses[self.ranking.best.name]
+        return miss.value <= self.ranking.tolerance + miss.slack
 
-    @property
-    def holds(self) -> bool:
-        """Whether the face ranked first fits best, or ties with the one that does within the measurement's error."""
-        return self._fits(self.ranking.best)
 
-    @property
-    def designed_holds(self) -> bool:
-        """The same of the face in whose cone the sizes were placed: what exponents read off the sizes would say."""
-        return self._fits(self.inside)
+def random_sizes(generator: np.random.Generator, *, smallest: int, spread: float = 30.0) -> Sizes:
+    """Even sizes whose ratios n/p and m/p, and whose σ²p, are log-uniform from 1/spread to spread.
 
-    def _fits(self, face: Face) -> bool:
-        miss, noise = self.misses[face.name], self.noise[face.name]
-        return noise <= MOST_NOISE and miss <= self.bound + STANDARD_ERRORS * noise
-
-    @property
-    def measured(self) -> Face:
-        """The simplest of the faces that fit best within the tie."""
-        tied = [face for face in FACES if self.misses[face.name] <= self.bound]
-        return min(tied, key=lambda face: (len(face.vertices), self.misses[face.name]))
-
-    @property
-    def correlation(self) -> float:
-        """Spearman's rank correlation of the ranking's distances with the measured misses, over the faces."""
-        from scipy.stats import spearmanr
-
-        names = [ranked.face.name for ranked in self.ranking.faces if np.isfinite(self.misses[ranked.face.name])]
-        distances = {ranked.face.name: ranked.distance for ranked in self.ranking.faces}
-        result = spearmanr([distances[name] for name in names], [self.misses[name] for name in names])
-        return float(result.statistic)
+    >>> sizes = random_sizes(np.random.default_rng(0), smallest=20)
+    >>> min(sizes.p, sizes.n, sizes.m), sizes.p % 2
+    (20, 0)
+    """
+    width, data, narrow = np.exp(generator.uniform(-1, 1, 3) * np.log(spread))
+    unit = smallest / min(1.0, width, data)
+    p, n, m = (2 * round(unit * share / 2) for share in (1.0, width, data))
+    return Sizes(p, n, m, Fraction(narrow).limit_denominator(1000) / p)
 
 
 def sizes_inside(face: Face, *, depth: float, smallest: int) -> Sizes:
@@ -102,44 +93,47 @@ def sizes_inside(face: Face, *, depth: float, smallest: int) -> Sizes:
     return Sizes(p, n, m, Fraction(narrow).limit_denominator(1000) / p)
 
 
-def grid(*, depths: Sequence[float], smallest: int) -> Iterator[tuple[Face, Sizes]]:
-    """Sizes inside every face at every depth: 21 for each."""
-    for depth in depths:
-        for face in FACES:
-            yield face, sizes_inside(face, depth=depth, smallest=smallest)
+def trials(
+    count: int, *, smallest: int, replicas: int, seed: int, machine: Machine = HERE, name: str = "ranking"
+) -> Iterator[Trial]:
+    """A trial at each of ``count`` random size vectors."""
+    generator = np.random.default_rng(np.random.SeedSequence(seed))
+    for number in range(count):
+        sizes = random_sizes(generator, smallest=smallest)
+        yield run_trial(sizes, replicas=replicas, seed=seed + number, machine=machine, name=f"{name} {number}")
 
 
-def run_trial(
-    inside: Face,
-    sizes: Sizes,
-    *,
-    replicas: int,
-    seed: int,
-    machine: Machine = HERE,
-    name: str = "ranking",
-) -> Trial:
-    """Rank, simulate, and compare all 21 limits with the simulation."""
-    ranking = rank_faces(sizes)
-    end = SPAN / sum(ranking.rates.values())
-    times = [end * k / POINTS for k in range(POINTS + 1)]
-    measured = simulate(sizes, times, replicas=replicas, seed=seed, machine=machine.silent(), name=name)
-    misses, noise = {}, {}
+def run_trial(sizes: Sizes, *, replicas: int, seed: int, machine: Machine = HERE, name: str = "ranking") -> Trial:
+    """Rank, simulate at these sizes and at half of them, extrapolate, and compare all limits with the result."""
+    ranking = rank_faces(sizes, whole=False)
+    unit = 1 / sum(ranking.rates.values())
+    times = [unit * t for t in EARLY]
+    half = replace(sizes, p=sizes.p // 2, n=sizes.n // 2, m=sizes.m // 2, sigma2=2 * sizes.sigma2)
+    large = simulate(sizes, times, replicas=replicas, seed=seed, machine=machine, name=name)
+    small = simulate(
+        half, [t / 2 for t in times], replicas=2 * replicas, seed=seed, machine=machine, name=f"{name} half"
+    )
+    misses = {}
     for face in FACES:
-        misses[face.name], noise[face.name] = _miss(face, sizes, times, measured)
-    return Trial(ranking, inside, misses, noise)
-
-
-def _miss(face: Face, sizes: Sizes, times: Sequence[float], measured: Simulation) -> tuple[float, float]:
-    try:
-        curves = limit(face, sizes, times)
-    except ReachError:
-        return np.inf, 0.0
-    worst = (0.0, 0.0)
-    for loss in _LOSSES:
-        change = getattr(measured, f"{loss}_change")
-        curve = np.array(cast(Sequence[float], getattr(curves, loss)))
-        unit = np.abs(change.mean).max()
-        difference = np.abs(curve - curve[0] - change.mean) / unit
-        at = int(difference.argmax())
-        worst = max(worst, (float(difference[at]), float(change.stderr.max() / unit)))
-    return worst
+        try:
+            curves = limit(face, sizes, times)
+        except ReachError:
+            continue
+        worst = Miss(0.0, 0.0, 0.0)
+        for loss in _LOSSES:
+            here, there = (getattr(run, f"{loss}_change") for run in (large, small))
+            change = 2 * here.mean - there.mean
+            moved = np.abs(here.mean - there.mean)
+            curve = np.array(getattr(curves, loss))
+            scale = float(np.abs(change).max())
+            difference = np.abs(curve - curve[0] - change) / scale
+            at = int(difference.argmax())
+            relative = (1 + difference[at]) / scale  # the error of the scale counts in proportion to the miss
+            found = Miss(
+                float(difference[at]),
+                float(relative * np.hypot(2 * here.stderr, there.stderr).max()),
+                float(relative * SECOND_ORDER * moved.max() + FLOOR * (1 + difference[at])),
+            )
+            worst = max(worst, found, key=lambda miss: miss.value)
+        misses[face.name] = worst
+    return Trial(ranking, misses)

@@ -64,4 +64,4 @@ def demo(
     for suffix in ("png", "svg"):
         save(draw_validation(found), out / f"demo.{suffix}")
     print(f"\nfigure: {out / 'demo.png'} and {out / 'demo.svg'}")
-    return 0 if found.verdict == "holds" else console.FAILED
+    return 0 if found.holds else console.FAILED

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from math import factorial
 
 import pytest
 
 from numerics.gradient_flow.ranking_trial import Trial, run_trial, sizes_inside
-from regimes.faces import FACES, Face, parse_face
-from regimes.ranking import CLOSE, HORIZON, ORDER, rank_faces
-from regimes.scaling import representative
-from theory.autoencoder.series import loss_series
+from regimes.faces import FACES, Face
+from regimes.ranking import rank_faces
 from theory.autoencoder.sizes import Sizes
 
 SOME = Sizes.parse("p=60,n=90,m=40,sigma2=1/50")
@@ -21,49 +18,33 @@ SOME = Sizes.parse("p=60,n=90,m=40,sigma2=1/50")
 @pytest.mark.parametrize("face", FACES, ids=lambda face: face.name)
 def test_deep_in_a_cone_the_face_of_the_exponents_is_ranked_first(face: Face) -> None:
     """Losing terms 1000 times smaller, sizes of hundreds and more: what N → ∞ says must be what sizes say."""
-    ranking = rank_faces(sizes_inside(face, depth=1000, smallest=400))
+    ranking = rank_faces(sizes_inside(face, depth=1000, smallest=400), whole=False)
     assert ranking.best == face
-    assert ranking.faces[0].distance < 0.05
+    assert ranking.faces[0].distance_early < 0.05
 
 
-@pytest.mark.parametrize("name", ["interior", "mean-field", "R,N|p", "P|m"])
-def test_distances_by_polynomial_algebra(name: str) -> None:
-    """The leading parts by ``Laurent.leading`` and floats, in place of term tables and fractions."""
-    face = parse_face(name)
-    weights = representative(face).weights
-    point = {"p": float(SOME.p), "n": float(SOME.n), "m": float(SOME.m), "sigma2": float(SOME.sigma2)}
-    p, n, m, s2 = point.values()
-    horizon = float(HORIZON) / (1 / p + 1 / m + s2 * n / p + s2 * n / m + s2 + s2 * p / m)
-    worst = 0.0
-    for loss in ("train", "population"):
-        series = loss_series(loss, order=ORDER)  # type: ignore[arg-type]
-        missed = change = 0.0
-        for s in range(1, ORDER + 1):
-            exact = series.coefficients[s].evaluate(point)
-            unit = (horizon / (p * m)) ** s / factorial(s)
-            missed += abs(float(exact - series.coefficients[s].leading(weights).evaluate(point))) * unit
-            change += abs(float(exact)) * unit
-        worst = max(worst, missed / change)
-    (ranked,) = (ranked for ranked in rank_faces(SOME).faces if ranked.face == face)
-    assert ranked.distance == pytest.approx(worst, rel=1e-9)
+def test_distances_are_those_of_simulated_curves() -> None:
+    """Both of the issue's examples, where the simulation was done elsewhere: free misses 22 %, the interior under 1 %;
+    at p = 15 the change at t = 0.3 is −44.98 ± 0.03 with a finite-size part, N|m,p says −51.4."""
+    first = rank_faces(Sizes.parse("p=38,n=12,m=63,sigma2=12857/69860"))
+    misses = {ranked.face.name: ranked.distance_early for ranked in first.faces}
+    assert misses["free"] == pytest.approx(0.22, abs=0.02)
+    assert misses["interior"] == 0.0
+    second = rank_faces(Sizes.parse("p=15,n=683,m=18,sigma2=1585/95419"))
+    assert second.best.name == "mean-field"
+    misses = {ranked.face.name: ranked.distance_early for ranked in second.faces}
+    assert misses["N|m,p"] == pytest.approx(51.4 / 44.98 - 1, abs=0.03)
 
 
-def test_ties_come_first_and_the_simplest_of_them_before_the_others() -> None:
-    faces = rank_faces(Sizes.parse("p=200,n=200,m=100000,sigma2=1/200")).faces
-    tied = [ranked for ranked in faces if ranked.tied]
-    assert [ranked.tied for ranked in faces] == sorted((ranked.tied for ranked in faces), reverse=True)
-    assert [ranked.face.name for ranked in tied] == ["large-data", "interior"]
-    rest = [ranked.distance for ranked in faces if not ranked.tied]
+def test_the_smallest_face_within_the_tolerance_is_named() -> None:
+    ranking = rank_faces(Sizes.parse("p=200,n=200,m=100000,sigma2=1/200"))
+    within = [ranked for ranked in ranking.faces if ranked.within]
+    assert [ranked.face.name for ranked in within] == ["large-data", "interior"]
+    rest = [ranked.distance_early for ranked in ranking.faces if not ranked.within]
     assert rest == sorted(rest)
-    assert all((ranked.distance <= CLOSE) == ranked.tied for ranked in faces)
-
-
-def test_where_no_face_is_close_the_closest_stands_alone() -> None:
-    first, *others = rank_faces(Sizes.parse("p=6,n=6,m=6,sigma2=1/6")).faces
-    assert first.distance > CLOSE
-    assert first.tied
-    assert not any(ranked.tied for ranked in others)
-    assert first.distance <= min(ranked.distance for ranked in others)
+    assert min(rest) > ranking.tolerance
+    strict = rank_faces(ranking.sizes, tolerance=1e-6)
+    assert strict.best.name == "interior"
 
 
 def test_start_is_the_exact_mean() -> None:
@@ -74,10 +55,9 @@ def test_start_is_the_exact_mean() -> None:
     assert train == pytest.approx(0.5)
 
 
-def test_small_sizes_and_poor_fits_are_warned_of() -> None:
+def test_small_sizes_are_warned_of() -> None:
     warnings = rank_faces(Sizes.parse("p=4,n=4,m=4,sigma2=1/4")).warnings
     assert sum("is small" in warning for warning in warnings) == 3
-    assert any("no limit describes these sizes" in warning for warning in warnings)
     assert rank_faces(Sizes.parse("p=300,n=300,m=300,sigma2=1/300")).warnings == ()
 
 
@@ -91,19 +71,20 @@ def test_json_holds_the_ranking() -> None:
 
 @pytest.fixture(scope="module")
 def trial() -> Trial:
-    face = parse_face("large-data")
-    return run_trial(face, sizes_inside(face, depth=12, smallest=30), replicas=24, seed=3)
+    return run_trial(Sizes.parse("p=40,n=60,m=200,sigma2=1/40"), replicas=64, seed=3)
 
 
 def test_one_trial_of_the_claim(trial: Trial) -> None:
-    assert trial.holds
-    assert trial.noise["large-data"] < 0.05
-    assert trial.correlation > 0.7
-    assert trial.misses["small-data"] > 10 * trial.misses["interior"]
+    """Ten of the faces at least are far off; the standard error of their misses is small beside them."""
+    assert all(trial.agrees(face) for face in trial.misses)
+    assert trial.named_is_close
+    far = [miss for miss in trial.misses.values() if miss.value > 0.1]
+    assert len(far) >= 10
+    assert all(miss.slack < 0.5 * miss.value for miss in far)
 
 
 def test_a_trial_can_fail(trial: Trial) -> None:
-    """With the misses of two faces exchanged the first-ranked face no longer fits."""
-    best = trial.ranking.best.name
-    exchanged = trial.misses | {best: trial.misses["R|p"], "R|p": trial.misses[best]}
-    assert not Trial(trial.ranking, trial.inside, exchanged, trial.noise).holds
+    """With the misses of two faces exchanged the stated ones are not the measured ones."""
+    exchanged = trial.misses | {"interior": trial.misses["free"], "free": trial.misses["interior"]}
+    assert not Trial(trial.ranking, exchanged).agrees("interior")
+    assert not Trial(trial.ranking, exchanged).agrees("free")
