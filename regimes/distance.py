@@ -43,6 +43,8 @@ def at(curves: LimitCurves, chosen: Sequence[int]) -> LimitCurves:
         train=pick(curves.train),
         population=pick(curves.population),
         error_estimate=pick(curves.error_estimate),
+        train_error=pick(curves.train_error),
+        population_error=pick(curves.population_error),
     )
 
 
@@ -54,7 +56,8 @@ def distance(face: LimitCurves, reference: LimitCurves, loss: LossName) -> Dista
     ours, theirs = (np.array(getattr(curves, loss)) for curves in (face, reference))
     change = theirs - theirs[0]
     unit = float(np.abs(change).max())
-    errors = np.array(face.error_estimate) + np.array(reference.error_estimate)
+    own, others = (np.array(getattr(curves, f"{loss}_error")) for curves in (face, reference))
+    errors = own + others
     if unit == 0.0:
         return Distance(float("inf"), 0.0)
     miss = np.abs(ours - ours[0] - change)

@@ -28,9 +28,6 @@ LATE = (2.0, 4.0, 8.0)
 
 TOLERANCE = 0.05
 SMALL_SIZE = 10
-WRONG = 0.1
-"""A face that misses more than this part of the early change is warned of."""
-
 _LOSSES: tuple[LossName, ...] = ("train", "population")
 
 
@@ -140,22 +137,6 @@ class Ranking:
         )
         return "\n".join(lines)
 
-    def wrong(self, face: Face) -> tuple[str, ...]:
-        """A warning where ``face`` misses more than a tenth of the early change at these sizes; else nothing.
-
-        >>> from regimes.faces import parse_face
-        >>> sizes = Sizes.parse("p=80,n=8000,m=120,sigma2=1/40000")
-        >>> rank_faces(sizes).wrong(parse_face("large-data"))[0].partition(":")[0]
-        'at these sizes large-data is 41 % off in the early change'
-        """
-        missed = {ranked.face: ranked.distance_early for ranked in self.faces}
-        if missed[face] <= WRONG:
-            return ()
-        return (
-            f"at these sizes {face.name} is {_percent(missed[face])} off in the early change: {self.best.name} is"
-            f" {_percent(missed[self.best])} off (see classify)",
-        )
-
     def to_latex(self) -> str:
         """The ranking as a table."""
         rows = "\n".join(rf"\text{{{r.face.name}}} & {r.distance_early:.2g} & {r.distance:.2g} \\" for r in self.faces)
@@ -230,9 +211,9 @@ def _off(face: Face, reference: LimitCurves) -> float:
 
 
 def _relative_error(reference: LimitCurves) -> float:
-    """The reference's error, as a part of the smaller of the two losses' largest changes."""
-    changes = [max(abs(x - values[0]) for x in values) for values in (reference.train, reference.population)]
-    return max(reference.error_estimate) / min(changes)
+    """The reference's error, as a part of the largest change; the worse of the two losses."""
+    pairs = ((reference.train, reference.train_error), (reference.population, reference.population_error))
+    return max(max(errors) / max(abs(x - values[0]) for x in values) for values, errors in pairs)
 
 
 def _monomial(point: tuple[Fraction, ...], exponents: tuple[int, ...]) -> Fraction:

@@ -73,7 +73,7 @@ def random_sizes(generator: np.random.Generator, *, smallest: int, spread: float
     width, data, narrow = np.exp(generator.uniform(-1, 1, 3) * np.log(spread))
     unit = smallest / min(1.0, width, data)
     p, n, m = (2 * round(unit * share / 2) for share in (1.0, width, data))
-    return Sizes(p, n, m, Fraction(narrow).limit_denominator(1000) / p)
+    return Sizes(p, n, m, Fraction(narrow).limit_denominator(10**9) / p)
 
 
 def sizes_inside(face: Face, *, depth: float, smallest: int) -> Sizes:
@@ -90,7 +90,7 @@ def sizes_inside(face: Face, *, depth: float, smallest: int) -> Sizes:
     data = {2: 1.2, 1: depth if "m" in face.segment else 1 / depth}[len(face.segment)]
     unit = smallest / min(1.0, wide / narrow, data)
     p, n, m = (round(unit * share) for share in (1.0, wide / narrow, data))
-    return Sizes(p, n, m, Fraction(narrow).limit_denominator(1000) / p)
+    return Sizes(p, n, m, Fraction(narrow).limit_denominator(10**9) / p)
 
 
 def trials(

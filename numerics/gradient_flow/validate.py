@@ -217,7 +217,9 @@ def validate(
         replicas = affordable(sizes, grid, eta=eta)
     elif replicas < 2:
         raise InputError("replicas", given=replicas, expected="at least 2", remedy="use for example replicas=16")
-    place = rank_faces(sizes, tolerance=tolerance, whole=False).best if face is None else parse_face(face) if isinstance(face, str) else face
+    if face is None:
+        face = rank_faces(sizes, tolerance=tolerance, whole=False).best
+    place = parse_face(face) if isinstance(face, str) else face
     warnings: list[str] = []
     reference, rival = _reference(sizes, grid, eta)
     try:
@@ -301,7 +303,7 @@ def _quantities(
 ) -> tuple[Quantity, ...]:
     interior, slower = (np.array(_since_start(curves, loss)) for curves in (reference, rival))
     level, change = getattr(measured, loss), getattr(measured, f"{loss}_change")
-    error = np.array(reference.error_estimate)
+    error = np.array(getattr(reference, f"{loss}_error"))
     unit = float(np.abs(interior).max())
     start = expected_start(measured.sizes)
     bound = float("inf")

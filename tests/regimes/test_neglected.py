@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import linprog
 
 from numerics.gradient_flow.atlas_sizes import SETTINGS
-from numerics.gradient_flow.validate import neglected_terms
 from regimes.faces import FACES, Face, parse_face
 from regimes.neglected import _ties_and_gaps, neglected_monomials, neglected_ratios
 from theory.autoencoder.sizes import Sizes
@@ -34,12 +33,12 @@ def test_every_term_left_out_is_below_a_leading_one_by_these_ratios(name: str) -
         assert linprog(np.ones(columns.shape[1]), A_eq=columns, b_eq=np.array(gap, dtype=float), method="highs").success
 
 
-def test_one_rule_for_the_atlas_and_for_validation() -> None:
+def test_one_rule_for_the_atlas_and_for_the_limits() -> None:
     sizes = Sizes.parse("p=300,n=12,m=300,sigma2=1/300")
     face = parse_face("narrow-latent")
     ratios = neglected_ratios(face, sizes)
     assert "1/n" not in ratios
-    assert neglected_terms(face, sizes) == pytest.approx(2 * 12 / 300 + 2 / 300)
+    assert sum(ratios.values()) == pytest.approx(2 * 12 / 300 + 2 / 300)
     setting = SETTINGS["narrow-latent"]
     assert setting.smallness == max(neglected_ratios(face, setting.sizes).values())
     assert setting.smallness < 1 / setting.sizes.n
