@@ -144,9 +144,9 @@ def test_a_store_gives_back_what_was_run(tmp_path: Path, monkeypatch: pytest.Mon
     plan, path = Plan(50, 1e-4, every=25), tmp_path / "runs.db"
     first = run_chains(SETTING, START, plan, replicas=10, seed=9, machine=Machine(store=path))
     drawn: list[int] = []
-    original = chains._batch
+    original = chains.reduced_batch
     monkeypatch.setattr(
-        chains, "_batch", lambda *args: drawn.extend(seed.spawn_key[0] for seed in args[2]) or original(*args)
+        chains, "reduced_batch", lambda *args: drawn.extend(seed.spawn_key[0] for seed in args[3]) or original(*args)
     )
     again = run_chains(SETTING, START, plan, replicas=35, seed=9, machine=Machine(store=path))
     assert sorted(drawn) == list(range(10, 35))
