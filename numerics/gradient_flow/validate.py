@@ -223,7 +223,7 @@ def validate(
     warnings: list[str] = []
     reference, rival = _reference(sizes, grid, eta)
     try:
-        curves = limit(place, sizes, grid, eta=eta)
+        curves = reference if place == reference.face else limit(place, sizes, grid, eta=eta)
     except ReachError as error:
         curves = None
         warnings.append(f"{place.name} gives no answer at these times: {error}")

@@ -46,10 +46,12 @@ def test_json_has_the_margin_of_every_term(capsys: pytest.CaptureFixture[str]) -
     ]
 
 
-def test_ties_are_explained_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
-    tied = run(capsys, "--sizes", "p=80,n=8000,m=120,sigma2=1/40000")[1]
-    assert tied.splitlines()[-1].startswith("ties: misses at most 5 %")
-    assert "ties:" not in run(capsys, "--sizes", "p=6,n=6,m=6,sigma2=1/6")[1]
+def test_the_words_of_the_ranking_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run(capsys, "--sizes", "p=80,n=8000,m=120,sigma2=1/40000")[1].splitlines()
+    assert lines[-1].startswith("within: at most 5 % off the interior at these ratios")
+    ranked = [line for line in lines if line.endswith("within")]
+    assert ranked[0].startswith("mean-field")
+    assert ranked[-1].startswith("interior")
 
 
 def test_sizes_are_ranked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ def test_the_faces_cost_what_theory_says(found: dict[str, Validation]) -> None:
 
 def test_a_wrong_face_fails() -> None:
     sizes, times = CASES["large-data"]
-    wrong = validate("R|m", Sizes.parse(sizes), times, replicas=8, seed=1)
+    wrong = validate("R|m", Sizes.parse(sizes), times, replicas=32, seed=1)
     assert wrong.face_verdict == {"train": "fails", "population": "fails"}
     assert set(wrong.verdict.values()) == {"holds"}  # the theory is not the face's business
     assert not wrong.holds
@@ -93,7 +93,7 @@ def test_few_replicas_at_an_early_time_are_blind_and_say_what_helps() -> None:
     blind = validate("interior", Sizes.parse("p=8,n=8,m=8,sigma2=1/8"), [0.2], replicas=2, seed=1)
     assert set(blind.verdict.values()) == {"blind"}
     assert not blind.holds
-    assert all("take more replicas" in warning for warning in blind.warnings)
+    assert sum("no verdict" in warning for warning in blind.warnings) == 2
     assert blind.to_json()["warnings"] == list(blind.warnings)
 
 
