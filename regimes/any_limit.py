@@ -11,6 +11,7 @@ from regimes.limit import LimitCurves
 from regimes.limit import limit as autoencoder_limit
 from regimes.model_limit import ModelLimit, model_limit
 from theory.autoencoder.sizes import Sizes
+from theory.errors import InputError
 from theory.models.model import Model
 
 
@@ -30,9 +31,9 @@ def limit(
 ) -> LimitCurves | ModelLimit:
     """The losses of a face at given sizes and times.
 
-    For the autoencoder ``options`` are those of ``regimes.limit.limit`` (``eta``, ``corrected``, …); for any other
-    model those of ``regimes.model_limit.model_limit`` (``eta``, ``scaling``, ``patience``), and ``face`` lists the
-    rates that win.
+    For the autoencoder ``options`` are those of ``regimes.limit.limit`` (``eta``, ``corrected``, ``spectrum``, …); for
+    any other model those of ``regimes.model_limit.model_limit`` (``eta``, ``scaling``, ``patience``), and ``face``
+    lists the rates that win.
 
     >>> limit("R,N|m", Sizes.parse("p=20,n=40,m=400,sigma2=1/40"), [0, 5]).face.name
     'R,N|m'
@@ -40,4 +41,12 @@ def limit(
     declared = Model.of(model)
     if declared == Model.named("autoencoder") and face is not None:
         return autoencoder_limit(face, sizes if isinstance(sizes, Sizes) else Sizes.parse(str(sizes)), times, **options)
+    spectrum = options.pop("spectrum", "isotropic")
+    if not (isinstance(spectrum, str) and spectrum.strip() == "isotropic"):
+        raise InputError(
+            "spectrum",
+            given=f"{getattr(spectrum, 'text', spectrum)} for the model {declared.name}",
+            expected="a face of the autoencoder: other models are solved for isotropic data",
+            remedy="leave it out, or take the model autoencoder",
+        )
     return model_limit(declared, None if face is None else str(face), sizes, times, **options)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from regimes.atlas import ATLAS
 from regimes.faces import Face, parse_face
 from regimes.limit_warnings import limit_warnings
+from theory.autoencoder.covariance import covariance_spectrum, is_isotropic
 from theory.autoencoder.limits.correction import ORDER, correction
 from theory.autoencoder.limits.free import free_pair_curves
-from theory.autoencoder.limits.solution import Curves, FloatArray, LimitSolution, Ratios
+from theory.autoencoder.limits.solution import Curves, FloatArray, Formula, LimitSolution, Ratios
+from theory.autoencoder.limits.spectral import spectral_curves, spectral_formula
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.checks import positive
 from theory.errors import InputError, ReachError
+from theory.spectrum import Spectrum, read_spectrum
 from theory.times import time_grid
 
 Progress = Callable[[int, int], None]
@@ -34,22 +37,28 @@ class LimitFormula:
     """
 
     face: Face
+    spectral: bool = False
 
     @classmethod
-    def parse(cls, face: str) -> LimitFormula:
+    def parse(cls, face: str, *, spectrum: str = "isotropic") -> LimitFormula:
         """Of the face with this name or vertex set. Raises ``InputError`` for anything else."""
-        return cls(parse_face(face))
+        return cls(parse_face(face), not is_isotropic(read_spectrum(spectrum)))
 
     def to_latex(self) -> str:
         """The formula, its definitions, and its behaviour at large times."""
-        formula = ATLAS[self.face.name].limit.formula
-        rows = [
-            rf"\hat{{L}}(t) &= {formula.train}",
-            rf"L(t) &= {formula.population}",
-            *(rf"& {line}" for line in formula.where),
-            rf"t \to \infty:\quad & {formula.large_time}",
-        ]
-        return "\n".join((r"\begin{aligned}", *(rf"{row} \\" for row in rows), r"\end{aligned}"))
+        if self.spectral:
+            return _latex(spectral_formula(self.face.vertex_set))
+        return _latex(ATLAS[self.face.name].limit.formula)
+
+
+def _latex(formula: Formula) -> str:
+    rows = [
+        rf"\hat{{L}}(t) &= {formula.train}",
+        rf"L(t) &= {formula.population}",
+        *(rf"& {line}" for line in formula.where),
+        rf"t \to \infty:\quad & {formula.large_time}",
+    ]
+    return "\n".join((r"\begin{aligned}", *(rf"{row} \\" for row in rows), r"\end{aligned}"))
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,8 @@ class LimitCurves:
 
     ``train`` and ``population`` are the face's own leading expressions: ½ + … where R is among its vertices; where the
     population loss moves only at order m/p, that order is included. ``error_estimate`` bounds, time by time, the
-    numerical error of either loss; it says nothing of how far finite sizes are from the limit.
+    numerical error of either loss; it says nothing of how far finite sizes are from the limit. ``spectrum`` names the
+    data's covariance.
     """
 
     face: Face
@@ -73,6 +83,8 @@ class LimitCurves:
     train_error: tuple[float, ...] = ()
     population_error: tuple[float, ...] = ()
     warnings: tuple[str, ...] = ()
+    spectrum: str = "isotropic"
+    covariance: Spectrum | None = field(default=None, repr=False, compare=False)
 
     @property
     def solution(self) -> LimitSolution:
@@ -87,6 +99,7 @@ class LimitCurves:
             "face": self.face.name,
             "sizes": self.sizes.to_json(),
             "eta": self.eta,
+            "spectrum": self.spectrum,
             "corrected": self.corrected,
             "times": list(self.times),
             "train": list(self.train),
@@ -100,8 +113,9 @@ class LimitCurves:
 
     def to_text(self) -> str:
         """A table, with the face, the sizes and the method above it."""
+        spectrum = "" if self.spectrum == "isotropic" else f", spectrum {self.spectrum}"
         lines = [
-            f"face    {self.face.name} ({self.face.vertex_set}), {self.sizes}, η={self.eta:g}",
+            f"face    {self.face.name} ({self.face.vertex_set}), {self.sizes}, η={self.eta:g}{spectrum}",
             f"method  {self.method}",
             "",
             f"{'time':>12}  {'train':>14}  {'population':>14}  {'numerical error':>15}",
@@ -112,7 +126,7 @@ class LimitCurves:
 
     def to_latex(self) -> str:
         """The formula, its definitions, and its behaviour at large times."""
-        return LimitFormula(self.face).to_latex()
+        return LimitFormula(self.face, self.covariance is not None).to_latex()
 
 
 def limit(
@@ -123,6 +137,7 @@ def limit(
     eta: float = 1.0,
     corrected: bool = False,
     degree: int | None = None,
+    spectrum: str | Spectrum = "isotropic",
     progress: Progress | None = None,
 ) -> LimitCurves:
     """The limit solution of a face, read at actual sizes. [P] §4.
@@ -132,6 +147,8 @@ def limit(
     ratios does not shrink with N, and adds what finite sizes add to it: the exact series less the interior's, resummed.
     ``degree`` fixes the degree of words on the faces ``free`` and ``interior``, which otherwise grows until the answer
     settles, or gives way to finite matrices; these may take seconds, and report to ``progress(finished, total)``.
+    ``spectrum`` gives the data a covariance (``power:0.7``, ``values:2*1,0.5*1``, ``file:PATH``), for which wide and
+    narrow latent spaces are solved. THEORY H.
     What is doubtful is said in ``warnings`` of the result.
 
     >>> curves = limit("R,N|m", Sizes.parse("p=100,n=1000,m=10000,sigma2=1/2000"), [0, 25])
@@ -149,12 +166,25 @@ def limit(
     at = np.asarray(grid)
     _check_scaled(at, sizes, eta)
     ratios, method = Ratios.of(sizes, eta), solution.method
+    known = covariance_spectrum(spectrum, sizes)
+    spectral = not is_isotropic(known)
+    if spectral and (corrected or degree is not None):
+        raise InputError(
+            "spectrum",
+            given=f"{known.text} with {'corrected' if corrected else 'degree'}",
+            expected="a limit without it: corrections and words are known for isotropic data",
+            remedy="leave one of the two out",
+        )
     if degree is not None and not solution.is_free_pair:
         raise InputError(
             "degree", given=degree, expected="none on this face", remedy="only free and interior have words to truncate"
         )
     notes: tuple[str, ...] = ()
-    if corrected or solution.is_free_pair:
+    if spectral:
+        answer = spectral_curves(place.vertex_set, sizes, known, at, eta=eta)
+        train, population, train_error = answer.curves
+        population_error, method, notes = train_error, answer.method, answer.warnings
+    elif corrected or solution.is_free_pair:
         found, method = free_pair_curves(
             ratios,
             at,
@@ -185,7 +215,7 @@ def limit(
                 "its size is in the error estimate",
             )
     error = np.maximum(train_error, population_error)
-    said = limit_warnings(place, sizes, at, Curves(train, population, error), corrected=corrected)
+    said = limit_warnings(place, sizes, at, Curves(train, population, error), corrected=corrected, spectral=spectral)
     return LimitCurves(
         face=place,
         sizes=sizes,
@@ -199,6 +229,8 @@ def limit(
         train_error=_floats(train_error),
         population_error=_floats(population_error),
         warnings=(*notes, *said),
+        spectrum=known.text,
+        covariance=known if spectral else None,
     )
 
 
@@ -227,7 +259,7 @@ def refine(curves: LimitCurves, *, count: int = 201) -> LimitCurves:
         return curves
     grid = np.union1d(curves.times, np.linspace(curves.times[0], curves.times[-1], count))
     try:
-        return limit(curves.face, curves.sizes, grid, eta=curves.eta)
+        return limit(curves.face, curves.sizes, grid, eta=curves.eta, spectrum=curves.covariance or "isotropic")
     except ReachError:
         return curves
 

@@ -24,11 +24,16 @@ _NEGLIGIBLE = 1e-3
 _SMALL_SIZE = 10
 
 
-def limit_warnings(face: Face, sizes: Sizes, times: FloatArray, curves: Curves, *, corrected: bool) -> tuple[str, ...]:
-    """All warnings for these curves; none where they can be taken as they are."""
+def limit_warnings(
+    face: Face, sizes: Sizes, times: FloatArray, curves: Curves, *, corrected: bool, spectral: bool = False
+) -> tuple[str, ...]:
+    """All warnings for these curves; none where they can be taken as they are.
+
+    ``spectral`` data have no interior to be measured by.
+    """
     found = list(_impossible(face, times, curves, corrected=corrected))
     if not corrected:
-        found += _far(face, sizes)
+        found += [] if spectral else _far(face, sizes)
         found += _small(sizes)
     found += _unsure(face, times, curves)
     return tuple(found)

@@ -38,6 +38,16 @@ ModelOption = Annotated[
 ]
 
 
+SpectrumOption = Annotated[
+    str,
+    typer.Option(
+        "--spectrum",
+        help="The data's covariance: isotropic, power:ALPHA, values:V1*K1,V2*K2,… or file:PATH.",
+        metavar="SPEC",
+    ),
+]
+
+
 def _from_zero(value: int) -> int:
     if value < 0:
         raise InputError("--seed", given=value, expected="a whole number from 0", remedy="use for example --seed 0")

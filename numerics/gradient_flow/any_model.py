@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -14,9 +13,9 @@ from numerics.gradient_flow.simulate import TOLERANCE, Method, Simulation
 from numerics.runs.machine import HERE, Machine
 from theory.autoencoder.sizes import Sizes
 from theory.models.model import Model
+from theory.spectrum import Spectrum
 
 AUTOENCODER = "autoencoder"
-WITH_COVARIANCE = "autoencoder-covariance"
 
 
 @overload
@@ -30,6 +29,7 @@ def simulate(
     method: Method = ...,
     step: float | None = ...,
     tolerance: float = ...,
+    spectrum: str | Spectrum = ...,
     machine: Machine = ...,
     force: bool = ...,
     name: str = ...,
@@ -46,7 +46,7 @@ def simulate(
     method: Method = ...,
     step: float | None = ...,
     tolerance: float = ...,
-    spectrum: str = ...,
+    spectrum: str | Spectrum = ...,
     machine: Machine = ...,
     force: bool = ...,
     name: str = ...,
@@ -62,7 +62,7 @@ def simulate(
     method: Method = "flow",
     step: float | None = None,
     tolerance: float = TOLERANCE,
-    spectrum: str = ISOTROPIC,
+    spectrum: str | Spectrum = ISOTROPIC,
     machine: Machine = HERE,
     force: bool = False,
     name: str = "simulate",
@@ -76,7 +76,7 @@ def simulate(
     in whatever coordinates are cheapest at its sizes; any other model is integrated as declared.
 
     ``spectrum`` (``power:0.7``, ``values:2*1,0.5*1``, …) holds the eigenvalues of a model's fixed matrices and
-    covariances; the autoencoder then has data of that covariance, and is integrated as declared.
+    covariances; the autoencoder then has data of that covariance.
 
     Raises ``InputError`` for unusable arguments, ``BudgetError`` for sizes that do not fit in memory or would take most
     of a day (``force=True`` to go on).
@@ -86,9 +86,6 @@ def simulate(
     True
     """
     declared = Model.of(model)
-    if spectrum != ISOTROPIC and same_flow(declared, Model.named(AUTOENCODER)):
-        declared = replace(Model.named(WITH_COVARIANCE), name=AUTOENCODER)
-        sizes = sizes.to_json() if isinstance(sizes, Sizes) else sizes
     if same_flow(declared, Model.named(AUTOENCODER)):
         return autoencoder.simulate(
             _autoencoder_sizes(sizes),
@@ -99,6 +96,7 @@ def simulate(
             method=method,
             step=step,
             tolerance=tolerance,
+            spectrum=spectrum,
             machine=machine,
             force=force,
             name=name,
@@ -113,7 +111,7 @@ def simulate(
         method=method,
         step=step,
         tolerance=tolerance,
-        spectrum=spectrum,
+        spectrum=(spectrum if isinstance(spectrum, str) else spectrum.text).strip(),
         machine=machine,
         force=force,
         name=name,

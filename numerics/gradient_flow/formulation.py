@@ -16,6 +16,7 @@ from numerics.gradient_flow.problem import Problem
 from numerics.gradient_flow.reduce import few_data, full, thin_latent
 from theory.autoencoder.sizes import Sizes
 from theory.errors import BudgetError, InputError
+from theory.spectrum import Spectrum
 
 Name = Literal["full", "thin-latent", "few-data"]
 
@@ -50,18 +51,28 @@ class Formulation:
         return f"full: {self.coordinates} coordinates, the eigenbasis of S"
 
 
-def choose(sizes: Sizes, *, end: float, eta: float, tolerance: float, evaluations: float | None = None) -> Formulation:
+def choose(
+    sizes: Sizes,
+    *,
+    end: float,
+    eta: float,
+    tolerance: float,
+    evaluations: float | None = None,
+    spectrum: Spectrum | None = None,
+) -> Formulation:
     """The formulation of least expected cost for a run up to time ``end``.
 
     ``evaluations`` of the derivative are estimated from the stiffness of the flow (DOP853 takes steps up to about
-    6/(4η·s_max/pm) at M = 1) unless they are known.
+    6/(4η·s_max/pm) at M = 1) unless they are known. With a ``spectrum`` of the data all p coordinates are followed.
     """
     p, n, m = sizes.p, sizes.n, sizes.m
-    q = min(p, n + m)
+    q = min(p, n + m) if spectrum is None else p
     largest = float(sizes.sigma2) * (math.sqrt(n) + math.sqrt(p)) ** 2  # eigenvalue of M(0)
     # Where S has a kernel a large M stays large there; elsewhere it is down to 1 in no time.
     excess = max(1.0, 2 * largest - 1 if m < p else 1 + math.log(max(1.0, largest)))
     stiffness = eta * (math.sqrt(p) + math.sqrt(m)) ** 2 / (p * m) * end * excess
+    if spectrum is not None:
+        stiffness *= float(spectrum.values.max())
     if not stiffness < 1e300:
         raise InputError(
             "sizes, eta and times",
@@ -82,6 +93,8 @@ def choose(sizes: Sizes, *, end: float, eta: float, tolerance: float, evaluation
 
     candidates = [candidate("full", q, 2.0 * q * q * min(m, q), 1)]
     widths: tuple[tuple[Name, int, int], ...] = (("thin-latent", n, min(m, q)), ("few-data", m, min(n, q)))
+    if spectrum is not None:
+        widths = ()
     for name, width, inner in widths:
         largest = math.ceil(_GROWTH * blocks)
         if largest * width < q:

@@ -18,7 +18,8 @@ def full(drawn: Draw) -> Problem:
     spectrum, basis = np.linalg.eigh(drawn.data @ drawn.data.T)
     q = len(spectrum)
     factor = _compressed(drawn.weights @ basis)
-    return Problem(factor, np.maximum(spectrum, 0.0), 0.0, float(drawn.p - q), drawn.p, drawn.m, True)
+    covariance = None if drawn.covariance is None else (basis.T * drawn.covariance) @ basis
+    return Problem(factor, np.maximum(spectrum, 0.0), 0.0, float(drawn.p - q), drawn.p, drawn.m, True, covariance)
 
 
 def thin_latent(drawn: Draw, blocks: Iterable[int]) -> Iterator[Problem]:

@@ -18,9 +18,11 @@ from numerics.judge import mean_and_error
 from numerics.runs.machine import HERE, Machine, check_machine
 from numerics.runs.outcome import Experiment, Failure, Json, Values
 from numerics.runs.replicas import check_replicas, run_replicas
+from theory.autoencoder.covariance import covariance_spectrum, is_isotropic
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.checks import positive
 from theory.errors import InputError
+from theory.spectrum import Spectrum, read_spectrum
 from theory.times import time_grid
 
 Method = Literal["flow", "descent"]
@@ -58,7 +60,7 @@ class Simulation:
 
     ``train_change`` and ``population_change`` estimate the mean changes since the first time, as ``estimate_change``
     says: where that time is 0 the exact E L(0) is a control variate. ``formulation`` says in which coordinates the flow
-    was followed, ``failures`` which replicas gave no result and why.
+    was followed, ``failures`` which replicas gave no result and why. ``spectrum`` names the data's covariance.
     """
 
     sizes: Sizes
@@ -77,6 +79,7 @@ class Simulation:
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
     reused: int = 0
+    spectrum: str = "isotropic"
 
     @property
     def losses(self) -> dict[str, Estimate]:
@@ -98,6 +101,7 @@ class Simulation:
             "population_change": self.population_change.to_json(),
             "sizes": self.sizes.to_json(),
             "eta": self.eta,
+            "spectrum": self.spectrum,
             "seed": self.seed,
             "method": self.method,
             "formulation": self.formulation,
@@ -109,8 +113,9 @@ class Simulation:
     def to_text(self) -> str:
         """A table of both losses with their standard errors."""
         reused = f" ({self.reused} reused from the store)" if self.reused else ""
+        spectrum = "" if self.spectrum == "isotropic" else f", spectrum {self.spectrum}"
         lines = [
-            f"autoencoder, {self.sizes}, η = {self.eta:g}: {self.method}",
+            f"autoencoder, {self.sizes}{spectrum}, η = {self.eta:g}: {self.method}",
             f"{self.replicas} replicas{reused}, seed {self.seed}; {self.formulation}",
             "",
             f"{'time':>12}  {'train loss':>14} {'± s.e.':>10}  {'population loss':>15} {'± s.e.':>10}",
@@ -135,15 +140,17 @@ def simulate(
     method: Method = "flow",
     step: float | None = None,
     tolerance: float = TOLERANCE,
+    spectrum: str | Spectrum = "isotropic",
     machine: Machine = HERE,
     force: bool = False,
     name: str = "simulate",
 ) -> Simulation:
     """Follow the flow from ``replicas`` independent draws of U(0) and X; mean losses with standard errors. [P] §2.
 
-    ``method="descent"`` makes gradient-descent steps of length ``step`` (in units of time) in place of the flow. The
-    result depends on the seed alone, not on the ``machine``; its store keeps replicas under ``name``, one set of
-    parameters under each.
+    ``method="descent"`` makes gradient-descent steps of length ``step`` (in units of time) in place of the flow.
+    ``spectrum`` gives the data a covariance C (``power:0.7``, ``values:2*1,0.5*1``, ``file:PATH``): X = C^½Z, and the
+    population loss is Tr[(I − M)²C]/2p. The result depends on the seed alone, not on the ``machine``; its store keeps
+    replicas under ``name``, one set of parameters under each.
 
     Raises ``InputError`` for unusable arguments, ``BudgetError`` for sizes that do not fit in memory or would take most
     of a day (``force=True`` to go on).
@@ -173,6 +180,9 @@ def simulate(
             expected="products within the range of floating-point numbers",
             remedy="bring them closer to 1",
         )
+    known = covariance_spectrum(spectrum, sizes)
+    if not is_isotropic(known):
+        parameters["spectrum"] = _stored(known)
     formulation = _formulation(parameters)
     refuse_beyond(formulation, replicas=replicas, workers=machine.workers, force=force)
     run = run_replicas(
@@ -184,6 +194,8 @@ def simulate(
     taken = round(max(values["coordinates"][0] for values in run))
     described = str(formulation) if taken == formulation.coordinates else f"{formulation}; up to {taken} taken"
     start = expected_start(sizes) if grid[0] == 0 and not run.failures else None  # E L(0) is over all draws
+    if start is not None:
+        start *= float(known.values @ known.fractions)  # E (I − M(0))² is a multiple of the identity
     return Simulation(
         sizes=sizes,
         times=grid,
@@ -201,12 +213,13 @@ def simulate(
         warnings=run.warnings,
         interrupted=run.interrupted,
         reused=run.reused,
+        spectrum=known.text,
     )
 
 
 def replica(parameters: Mapping[str, Any], seed: np.random.SeedSequence) -> Values:
     """One replica: draw, choose coordinates, follow the flow; losses at the times asked for."""
-    drawn = draw(_sizes(parameters), np.random.default_rng(seed))
+    drawn = draw(_sizes(parameters), np.random.default_rng(seed), spectrum=_spectrum(parameters))
     times, eta, tolerance = parameters["times"], parameters["eta"], parameters["tolerance"]
 
     def solver(problem: Problem) -> Losses:
@@ -222,8 +235,29 @@ def _formulation(parameters: Mapping[str, Any]) -> Formulation:
     end = parameters["times"][-1]
     steps = end / parameters["step"] if "step" in parameters else None
     return choose(
-        _sizes(parameters), end=end, eta=parameters["eta"], tolerance=parameters["tolerance"], evaluations=steps
+        _sizes(parameters),
+        end=end,
+        eta=parameters["eta"],
+        tolerance=parameters["tolerance"],
+        evaluations=steps,
+        spectrum=_spectrum(parameters),
     )
+
+
+def _stored(spectrum: Spectrum) -> Json:
+    """What tells a spectrum from others: the text of a power law, all numbers of the rest (a file may change)."""
+    if spectrum.text.startswith("power:"):
+        return spectrum.text
+    return {"values": spectrum.values.tolist(), "counts": spectrum.counts.tolist()}
+
+
+def _spectrum(parameters: Mapping[str, Any]) -> Spectrum | None:
+    """The spectrum of the parameters of a run; ``None`` where C is the identity."""
+    stored = parameters.get("spectrum")
+    if stored is None or isinstance(stored, str):
+        return None if stored is None else read_spectrum(stored, parameters["p"])
+    values, counts = np.array(stored["values"], dtype=float), np.array(stored["counts"], dtype=np.int64)
+    return Spectrum("stored", values, counts)
 
 
 def _sizes(parameters: Mapping[str, Any]) -> Sizes:

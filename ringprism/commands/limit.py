@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ringprism.console import emit, progress_bar, warn
-from ringprism.options import Format, FormatOption, ModelOption
+from ringprism.options import Format, FormatOption, ModelOption, SpectrumOption
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def limit(
         int | None,
         typer.Option("--degree", help="Degree of the words on free and interior; grows by itself when not given."),
     ] = None,
+    spectrum: SpectrumOption = "isotropic",
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Also draw both losses (png, svg, pdf).")
     ] = None,
@@ -59,11 +60,11 @@ def limit(
 
     declared = Model.of(model)
     if declared != Model.named("autoencoder"):
-        _any_model(declared, face, scaling, sizes, times, eta, format)
+        _any_model(declared, face, scaling, sizes, times, eta, spectrum, format)
         return
     face = _face(face, scaling)
     if sizes is None and times is None and format is Format.latex and figure is None:
-        emit(LimitFormula.parse(face), format)
+        emit(LimitFormula.parse(face, spectrum=spectrum), format)
         return
     size_vector = Sizes.parse(_given("--sizes", sizes, "--sizes p=200,n=100,m=400,sigma2=1/200"))
     grid = parse_times(_given("--times", times, "--times 0,1,2"))
@@ -77,6 +78,7 @@ def limit(
             eta=eta,
             corrected=corrected,
             degree=degree,
+            spectrum=spectrum,
             progress=progress,
         )
     if figure is not None:
@@ -92,16 +94,17 @@ def _any_model(
     sizes: str | None,
     times: str | None,
     eta: float,
+    spectrum: str,
     format: Format,
 ) -> None:
     """The leading series of a face of any model, resummed."""
-    from regimes.model_limit import model_limit
+    from regimes.any_limit import limit
     from theory.times import parse_times
 
     grid = parse_times(_given("--times", times, "--times 0,1,2"))
     values = _given("--sizes", sizes, f"--sizes with {', '.join(model.variables)}")
     with progress_bar("orders") as progress:
-        found = model_limit(model, face, values, grid, scaling=scaling, eta=eta, progress=progress)
+        found = limit(face, values, grid, model=model, scaling=scaling, eta=eta, spectrum=spectrum, progress=progress)
     warn(found.warnings)
     emit(found, format)
 

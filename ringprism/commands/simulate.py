@@ -16,6 +16,7 @@ from ringprism.options import (
     PlainFormatOption,
     ReuseOption,
     SeedOption,
+    SpectrumOption,
     StoreOption,
     WorkersOption,
 )
@@ -40,9 +41,7 @@ def simulate(
     eta: Annotated[float, typer.Option(help="Learning rate η.")] = 1.0,
     method: Annotated[Method, typer.Option(help="Gradient flow, or gradient descent with --step.")] = Method.flow,
     step: Annotated[float | None, typer.Option(help="Step of gradient descent, in units of time.")] = None,
-    spectrum: Annotated[
-        str, typer.Option(help="Eigenvalues of covariances: isotropic, power:ALPHA, values:V1*K1,…, file:PATH.")
-    ] = "isotropic",
+    spectrum: SpectrumOption = "isotropic",
     store: StoreOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
@@ -67,7 +66,7 @@ def simulate(
             eta=eta,
             method=method.value,
             step=step,
-            spectrum=spectrum.strip(),
+            spectrum=spectrum,
             machine=machine,
             force=force,
         )
