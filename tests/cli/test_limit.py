@@ -134,3 +134,24 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], changed: dict
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert named in err
+
+
+def test_a_spectrum_is_repeated_or_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    wide = ("limit", "--face", "mean-field", "--sizes", WIDE, "--times", "0,10")
+    code, out, err = run(capsys, *wide, "--spectrum", "values:1.5*1,0.5*1", "--format", "json")
+    result = json.loads(out)
+    assert (code, err, result["spectrum"], result["warnings"]) == (0, "", "values:1.5*1,0.5*1", [])
+    code, out, _ = run(capsys, *wide, "--spectrum", "power:0", "--format", "json")
+    assert (code, json.loads(out)["spectrum"]) == (0, "power:0")
+    code, _, err = run(capsys, *wide, "--spectrum", "values:1.5*1,0.5*2")
+    assert code == 2
+    assert "multiple of 3" in err
+    code, _, err = run(capsys, "limit", "--face", "interior", "--spectrum", "power:1", "--format", "latex")
+    assert code == 2
+    assert "R,N|m,p" in err
+    sizes = "p=8,n=4,m=6,sigma2_u=1,sigma2_v=1"
+    code, _, err = run(
+        capsys, "simulate", "--model", "untied", "--sizes", sizes, "--times", "0", "--spectrum", "power:1"
+    )
+    assert code == 2
+    assert "isotropic" in err
