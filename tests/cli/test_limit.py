@@ -154,4 +154,4 @@ def test_a_spectrum_is_repeated_or_refused(capsys: pytest.CaptureFixture[str]) -
         capsys, "simulate", "--model", "untied", "--sizes", sizes, "--times", "0", "--spectrum", "power:1"
     )
     assert code == 2
-    assert "isotropic" in err
+    assert "covariance" in err
