@@ -21,7 +21,7 @@ import numpy as np
 
 from theory.autoencoder.limits.integration import integrate
 from theory.autoencoder.limits.scalar_flows import EXPONENTIAL, LOGISTIC, RATIONAL, ScalarFlow
-from theory.autoencoder.limits.solution import Curves, FloatArray, Formula, Ratios, check_exponent
+from theory.autoencoder.limits.solution import Curves, FloatArray, Formula, Ratios, check_exponent, refuse_where
 from theory.autoencoder.limits.spectral_law import Rule, SpectralLaw
 from theory.autoencoder.sizes import Sizes
 from theory.errors import InputError
@@ -66,9 +66,13 @@ def spectral_curves(face: str, sizes: Sizes, spectrum: Spectrum, times: FloatArr
     """
     _check_face(face, spectrum.text)
     triangle, square = face.split("|")
-    if triangle in _NARROW:
-        return _narrow(face, square, sizes, spectrum, times, eta=eta)
-    return _wide(_WIDE[triangle], face, square, sizes, spectrum, times, eta=eta)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        if triangle in _NARROW:
+            found = _narrow(face, square, sizes, spectrum, times, eta=eta)
+        else:
+            found = _wide(_WIDE[triangle], face, square, sizes, spectrum, times, eta=eta)
+    refuse_where(~np.all(np.isfinite(found.curves), axis=0), face, times, "after which it leaves float64")
+    return found
 
 
 def spectral_formula(face: str) -> Formula:

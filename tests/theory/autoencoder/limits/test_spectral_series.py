@@ -1,0 +1,71 @@
+"""The limits with a spectrum against the exact series with c_k = Tr C^k/p as symbols, far out in the sizes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from theory.autoencoder.limits.scalar_flows import LOGISTIC
+from theory.autoencoder.limits.spectral_law import Rule, SpectralLaw
+from theory.models.model import Model
+from theory.models.series import model_series
+from theory.spectrum import read_spectrum
+
+ORDER = 3
+SPECTRUM = "values:2*1,0.5*3"
+FAR = 10**12
+LOSSES = ("train", "population")
+Coefficients = dict[str, list[float]]
+
+
+def exact(p: int, n: int, m: int, sigma2: Fraction) -> Coefficients:
+    """d^sL/d(−t)^s at t = 0."""
+    moments = {f"c_{k}": Fraction(2**k + 3 * Fraction(1, 2**k)) / 4 for k in range(1, 9)}
+    point = {**moments, "p": Fraction(p), "n": Fraction(n), "m": Fraction(m), "sigma2": sigma2}
+    model = Model.named("autoencoder-covariance")
+    return {
+        loss: [float(c.evaluate(point)) for c in model_series(model, loss, order=ORDER).coefficients] for loss in LOSSES
+    }
+
+
+def law(ratio: Fraction) -> Rule:
+    """The law of S/m at p/m = ``ratio``."""
+    found = SpectralLaw(read_spectrum(SPECTRUM, 4 * ratio.numerator), 4 * ratio.denominator)
+    return found.rule(lambda x: np.stack([x**k for k in range(ORDER + 2)]))[0]
+
+
+@pytest.mark.parametrize("ratio", [Fraction(2, 3), Fraction(3, 1)])
+def test_wide(ratio: Fraction) -> None:
+    a, rule = 0.75, law(ratio)
+    m = 3 * FAR
+    p, n = int(m * ratio), FAR**2
+    series = exact(p, n, m, Fraction(3, 4) / n)
+    for s, polynomial in enumerate(LOGISTIC.taylor(ORDER)):
+        value = sum(float(c) * a**k for k, c in enumerate(polynomial)) + (0.5 if s == 0 else 0.0)
+        for loss, weights in (("train", rule.weights * rule.x), ("population", rule.population)):
+            found = (4 / p) ** s * value * float(weights @ rule.x**s)
+            assert found == pytest.approx(series[loss][s], rel=1e-10)
+
+
+@pytest.mark.parametrize("ratio", [Fraction(2, 3), Fraction(3, 1)])
+def test_narrow(ratio: Fraction) -> None:
+    a, rule = 0.75, law(ratio)
+    m = 3 * FAR**2
+    p, n = int(m * ratio), FAR
+    series = exact(p, n, m, Fraction(3, 4) / p)
+    # D = e^{−2(Ax + B)} as a power series in ηt/p, A′ = g_0 − 2, B′ = g_1; the moments of D are g_0, g_1 and c_0
+    terms, moments = [np.ones_like(rule.x)], np.zeros((3, ORDER + 1))
+    for k in range(ORDER + 1):
+        moments[:, k] = [
+            a * float(terms[k] @ weights) for weights in (rule.weights, rule.weights * rule.x, rule.population)
+        ]
+        slopes = [(moments[0, j] - 2 * (j == 0)) * rule.x + moments[1, j] for j in range(k + 1)]
+        terms.append(-2 / (k + 1) * sum(slopes[j] * terms[k - j] for j in range(k + 1)))
+    for s in range(1, ORDER + 1):
+        for loss, which in (("train", 1), ("population", 2)):
+            value = float(moments[0, : s + 1] @ moments[which, s::-1]) / 2 - moments[which, s]
+            found = n / p * math.factorial(s) * value * (-1 / p) ** s
+            assert found == pytest.approx(series[loss][s], rel=1e-10)
