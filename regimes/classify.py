@@ -14,6 +14,7 @@ from regimes.model_regime import Regime, model_regime, read_scaling
 from regimes.prism import SIZE_NAMES, VERTICES
 from regimes.scaling import Scaling, power
 from theory.errors import InputError
+from theory.latex import display
 from theory.models.model import Model
 
 AUTOENCODER_NAME = "autoencoder"
@@ -105,7 +106,7 @@ class Classification:
             rf"\hat L(t) - \hat L(0) & \sim N^{{{self.train_scale}}}",
             rf"L(t) - L(0) & \sim N^{{{self.population_scale}}}",
         )
-        return "\n".join((r"\begin{aligned}", *(rf"{row} \\" for row in rows), r"\end{aligned}"))
+        return display(rows)
 
 
 @overload

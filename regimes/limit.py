@@ -19,6 +19,7 @@ from theory.autoencoder.limits.spectral import spectral_curves, spectral_formula
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.checks import positive
 from theory.errors import InputError, ReachError
+from theory.latex import display
 from theory.spectrum import Spectrum, read_spectrum
 from theory.times import time_grid
 
@@ -52,13 +53,15 @@ class LimitFormula:
 
 
 def _latex(formula: Formula) -> str:
+    late, *later = formula.large_time.split(r";\quad ")
     rows = [
         rf"\hat{{L}}(t) &= {formula.train}",
         rf"L(t) &= {formula.population}",
         *(rf"& {line}" for line in formula.where),
-        rf"t \to \infty:\quad & {formula.large_time}",
+        rf"& t \to \infty:\quad {late}",
+        *(rf"& {line}" for line in later),
     ]
-    return "\n".join((r"\begin{aligned}", *(rf"{row} \\" for row in rows), r"\end{aligned}"))
+    return display(rows)
 
 
 @dataclass(frozen=True)

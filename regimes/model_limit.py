@@ -13,6 +13,7 @@ from regimes.polytope_atlas import PolytopeAtlas, RateFace, polytope_atlas
 from theory.checks import positive
 from theory.engine.laurent import Laurent
 from theory.errors import InputError, ReachError
+from theory.latex import decimal, table, typed
 from theory.models.model import Model
 from theory.models.orders import PATIENCE, orders_within
 from theory.models.resummation import Resummation
@@ -76,14 +77,10 @@ class ModelLimit:
         return "\n".join(lines)
 
     def to_latex(self) -> str:
-        r"""The table as a ``tabular``."""
-        head = " & ".join(["$t$", *(rf"\text{{{name}}}" for name in self.losses)])
-        rows = [
-            " & ".join([f"{t:g}", *(f"{self.losses[name][k]:.6g}" for name in self.losses)])
-            for k, t in enumerate(self.times)
-        ]
-        body = " \\\\\n".join([head, *rows])
-        return f"\\begin{{tabular}}{{{'r' * (len(self.losses) + 1)}}}\n{body}\n\\end{{tabular}}"
+        r"""The table of the losses at the times."""
+        head = ["t", *(typed(loss) for loss in self.losses)]
+        rows = [[f"{t:g}", *(decimal(values[k]) for values in self.losses.values())] for k, t in enumerate(self.times)]
+        return table("r" * len(head), [head, *rows])
 
 
 def model_limit(

@@ -22,6 +22,7 @@ from theory.checks import rational
 from theory.engine.laurent import Laurent, nearest_float
 from theory.engine.pade import Array, resummed
 from theory.errors import BudgetError, InputError, ReachError
+from theory.latex import decimal, table, typed
 from theory.models.model import Model
 
 Progress = Callable[[int, int], None]
@@ -100,13 +101,10 @@ class ModelRanking:
         return "\n".join([*head, *rows])
 
     def to_latex(self) -> str:
-        r"""A ``tabular`` of the nearest faces."""
-        rows = [
-            rf"\texttt{{{r.face.name.replace('_', chr(92) + '_').replace('^', chr(92) + '^{}')}}}"
-            rf" & {100 * r.distance_early:.3g}\,\% \\"
-            for r in self.faces[:_SHOWN]
-        ]
-        return "\n".join([r"\begin{tabular}{lr}", *rows, r"\end{tabular}"])
+        """A table of the nearest faces."""
+        return table(
+            "lr", [(typed(r.face.name), rf"{decimal(100 * r.distance_early, 3)}\,\%") for r in self.faces[:_SHOWN]]
+        )
 
 
 def rank_model(

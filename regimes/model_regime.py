@@ -12,6 +12,7 @@ from regimes.scaling import parse_exponent, power
 from theory.checks import rational
 from theory.engine.laurent import Laurent
 from theory.errors import InputError
+from theory.latex import display
 from theory.models.model import Model
 
 Progress = Callable[[int, int], None]
@@ -102,8 +103,7 @@ class Regime:
             rf"\text{{{loss}}}(t) - \text{{{loss}}}(0) " + (r"= 0" if scale is None else rf"\sim N^{{{scale}}}")
             for loss, scale in self.scales
         ]
-        body = " \\\\\n".join(f"& {row}" for row in rows)
-        return "\n".join([r"\begin{align*}", body, r"\end{align*}"])
+        return display(f"& {row}" for row in rows)
 
 
 def model_regime(

@@ -17,6 +17,7 @@ from theory.autoencoder.series import LossName
 from theory.autoencoder.sizes import Sizes, check_sizes
 from theory.checks import positive
 from theory.errors import ReachError
+from theory.latex import decimal, table, typed
 
 Progress = Callable[[int, int], None]
 
@@ -139,8 +140,9 @@ class Ranking:
 
     def to_latex(self) -> str:
         """The ranking as a table."""
-        rows = "\n".join(rf"\text{{{r.face.name}}} & {r.distance_early:.2g} & {r.distance:.2g} \\" for r in self.faces)
-        return r"\begin{array}{lll}" + f"\n{rows}\n" + r"\end{array}"
+        return table(
+            "lll", [(typed(r.face.name), decimal(r.distance_early, 2), decimal(r.distance, 2)) for r in self.faces]
+        )
 
 
 def rank_faces(

@@ -20,6 +20,7 @@ from theory.equations.evaluate import Curve, evaluate
 from theory.equations.reduced import TIME, ReducedSeries, reduce_series
 from theory.equations.search import Findings, search
 from theory.errors import ReachError
+from theory.latex import display
 from theory.models.model import Model
 
 Progress = Callable[[int, int], None]
@@ -134,12 +135,14 @@ class Solution:
             rf"& {name} = {monomial_text(powers, powers.values(), latex=True)}"
             for name, powers in self.series.variables.items()
         ]
-        rows += [equation.to_latex() for equation in self.equations]
+        rows += [row for equation in self.equations for row in equation.to_latex()]
         if not self.equations:
-            rows.append(rf"& \text{{{self._verdict()}}}")
+            box, _, rest = self._verdict().partition(" (")
+            rows += [rf"& \text{{{box}}}", rf"& \text{{({rest}}}"]
         if self.closed_form:
-            rows.append(f"& G = {self.closed_form.to_latex()}")
-        return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+            first, *others = self.closed_form.to_latex()
+            rows += [f"& G = {first}", *(f"& {row}" for row in others)]
+        return display(rows)
 
     def _verdict(self) -> str:
         found = self.findings

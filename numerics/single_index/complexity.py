@@ -19,6 +19,7 @@ from numerics.single_index.setting import Setting
 from numerics.single_index.starts import PcaStart, Start
 from theory.checks import real
 from theory.errors import InputError
+from theory.latex import decimal, table
 
 BUDGET = 8.0
 """Replicas stop after this many times the samples that the ODE needs from the typical start."""
@@ -108,11 +109,10 @@ class Complexity:
         """The table, for a paper."""
         rows = []
         for d, step, m in zip(self.dims, self.steps, self.medians, strict=True):
-            value = f"> {m.bound:.3g}" if m.value is None else f"{m.value:.4g}"
-            value += "" if m.stderr is None else rf" \pm {m.stderr:.2g}"
-            rows.append(rf"{d} & {value} & {m.censored}/{m.count} & {step:.3g} \\")
-        head = "d & N^* & \\text{censored} & \\delta/d \\\\ \\hline"
-        return "\n".join(["\\begin{array}{rrrr}", head, *rows, "\\end{array}"])
+            value = f"> {decimal(m.bound, 3)}" if m.value is None else decimal(m.value, 4)
+            value += "" if m.stderr is None else rf" \pm {decimal(m.stderr, 2)}"
+            rows.append((str(d), value, f"{m.censored}/{m.count}", decimal(step, 3)))
+        return table("rrrr", [("d", "N^*", r"\text{censored}", r"\delta/d"), *rows])
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def test_forms_and_refusals() -> None:
     assert {"face", "ranking", "warnings", "sizes", "model", "version"} <= record.keys()
     assert any("small" in line for line in ranking.warnings)
     assert "miss" in ranking.to_text()
-    assert "tabular" in ranking.to_latex()
+    assert r"\begin{array}{lr}" in ranking.to_latex()
     huge = rank_model(SCALARS, {"n": 10**60, "sigma2": f"1/{10**60}", "decay": 1, "pull": 1})
     assert huge.best.vertices == ("decay", "sigma2*pull*n")
     for wrong in (

@@ -14,6 +14,7 @@ from theory.engine.cost import Progress
 from theory.engine.laurent import Laurent
 from theory.engine.series import expected_derivatives_together
 from theory.errors import InputError
+from theory.latex import display
 
 if TYPE_CHECKING:
     import sympy
@@ -99,10 +100,9 @@ class LossSeries:
         start = r"\tfrac{1}{2} + " if self.constant else ""
         rows = [
             rf"\mathbb{{E}} {loss}(t) &\sim {start}\sum_s \left(-\frac{{\eta}}{{pm}}\right)^s {symbol}_s "
-            rf"\frac{{t^s}}{{s!}} \\"
+            rf"\frac{{t^s}}{{s!}}"
         ]
-        rows += [rf"{symbol}_{{{s}}} &= {c.to_latex()} \\" for s, c in enumerate(self.coefficients)]
-        return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
+        return display([*rows, *(rf"{symbol}_{{{s}}} &= {c.to_latex()}" for s, c in enumerate(self.coefficients))])
 
     def to_sympy(self) -> tuple[sympy.Expr, ...]:
         """The coefficients as SymPy expressions in p, n, m, sigma2."""

@@ -40,14 +40,15 @@ class ClosedForm:
         moments = str(self.moments).replace("**", "^")
         return f"∫ [{text}] dμ({LAMBDA}){self._less()}, where Σ_k z^k ∫ {LAMBDA}^k dμ = {moments}"
 
-    def to_latex(self) -> str:
-        """LaTeX of the same."""
+    def to_latex(self) -> tuple[str, ...]:
+        """LaTeX of the same, in rows of a display: G, and the law's moments where there is one."""
         names = {sp.Symbol(LAMBDA, positive=True): r"\lambda"}
         text = str(sp.latex(self.kernel, symbol_names=names))
         if self.moments is None:
-            return text
-        return rf"\int \left[{text}\right] d\mu(\lambda){self._less()} \\ & \sum_k z^k \int \lambda^k d\mu = " + str(
-            sp.latex(self.moments)
+            return (text,)
+        return (
+            rf"\int \left[{text}\right] d\mu(\lambda){self._less()}",
+            rf"\sum_k z^k \int \lambda^k d\mu = {sp.latex(self.moments)}",
         )
 
     def _less(self) -> str:

@@ -54,7 +54,7 @@ class Equation:
             parts.append((_polynomial(self.inhomogeneous, self.names, latex=False), ""))
         return _sum(parts, "({}) {}") + " = 0"
 
-    def to_latex(self) -> str:
+    def to_latex(self) -> tuple[str, ...]:
         r"""The left-hand side in rows of an ``align*``, then ``= 0``."""
         groups = [*parts_by_derivative(self.operator)]
         rows: list[str] = []
@@ -65,7 +65,7 @@ class Equation:
             rows += _latex_rows(self.inhomogeneous, self.names, "")
         first = rows[0].removeprefix("+ ")
         lines = [f"& {first}", *(rf"& \quad {row}" for row in rows[1:])]
-        return " \\\\\n".join(lines) + " = 0"
+        return (*lines[:-1], f"{lines[-1]} = 0")
 
     def _named(self, powers: Powers) -> dict[str, int]:
         return {name: k for name, k in zip(self.names, powers, strict=True) if k}

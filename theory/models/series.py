@@ -14,6 +14,7 @@ from theory.engine.laurent import Laurent
 from theory.engine.model import MatrixModel
 from theory.engine.series import expected_derivatives
 from theory.errors import BudgetError
+from theory.latex import display
 from theory.models.model import Model
 
 SECONDS_LIMIT = 600.0
@@ -78,27 +79,8 @@ class ModelSeries:
 
     def to_latex(self) -> str:
         r"""An ``align*`` environment: the expansion, then each coefficient."""
-        rows = [r"\mathbb{E}\,L(t) &\sim \sum_s (-\eta)^s C_s \frac{t^s}{s!} \\"]
-        for s, coefficient in enumerate(self.coefficients):
-            first, *others = wrapped(coefficient)
-            rows.append(rf"C_{{{s}}} &= {first} \\")
-            rows += [rf"&\quad {line} \\" for line in others]
-        rows[-1] = rows[-1].removesuffix(r" \\")
-        return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
-
-
-def wrapped(coefficient: Laurent, *, width: int = 80) -> list[str]:
-    """The LaTeX of a polynomial in lines that fit a page, each but the first beginning with its sign."""
-    lines = [""]
-    for exponents, number in coefficient.terms.items():
-        text = Laurent(coefficient.variables, {exponents: number}).to_latex()
-        sign = "- " if text.startswith("-") else "+ "
-        text = sign + text.removeprefix("-")
-        if len(lines[-1]) + _printed(text) > width and lines[-1]:
-            lines.append("")
-        lines[-1] += f"{' ' if lines[-1] else ''}{text}"
-    first = lines[0].removeprefix("+ ")
-    return [f"-{first[2:]}" if first.startswith("- ") else first or "0", *lines[1:]]
+        rows = [r"\mathbb{E}\,L(t) &\sim \sum_s (-\eta)^s C_s \frac{t^s}{s!}"]
+        return display([*rows, *(f"C_{{{s}}} &= {c.to_latex()}" for s, c in enumerate(self.coefficients))])
 
 
 def model_series(
@@ -136,9 +118,3 @@ def check_cost(model: Model, loss: str, *, order: int) -> None:
             limit=f"{SECONDS_LIMIT / 60:.0f} minutes",
             remedy="ask for a lower order, or use force=True",
         )
-
-
-def _printed(text: str) -> int:
-    """About how many characters a piece of LaTeX takes on the page."""
-    plain = text.replace(r"\tfrac", "").replace("\\", "")
-    return len(plain) - 2 * plain.count("{") - plain.count("_") - plain.count("^")

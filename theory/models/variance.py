@@ -18,8 +18,8 @@ from theory.engine.newton import leading_monomials
 from theory.engine.pade import resummed
 from theory.engine.variance import variance_derivatives
 from theory.errors import InputError, ReachError
+from theory.latex import display
 from theory.models.model import Model
-from theory.models.series import wrapped
 from theory.times import time_grid
 
 VERSION = 1
@@ -94,10 +94,7 @@ class VarianceSeries:
         r"""An ``align*`` environment: the expansion, then each coefficient in lines that fit a page."""
         rate = r"\left(-\frac{\eta}{pm}\right)" if self.unit else r"(-\eta)"
         rows = [rf"\operatorname{{Var}} L(t) &\sim \sum_s {rate}^s V_s \frac{{t^s}}{{s!}}"]
-        for s, coefficient in enumerate(self.coefficients):
-            first, *others = wrapped(coefficient)
-            rows += [rf"V_{{{s}}} &= {first}", *(rf"&\quad {line}" for line in others)]
-        return "\n".join([r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
+        return display([*rows, *(f"V_{{{s}}} &= {c.to_latex()}" for s, c in enumerate(self.coefficients))])
 
 
 def variance_series(

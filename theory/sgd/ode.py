@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theory.checks import real
 from theory.errors import InputError
+from theory.latex import display
 from theory.sgd.chart import Chart
 from theory.sgd.erf_committee import SIGMOID_ERROR, closed_form
 from theory.sgd.evaluation import error_rates, fresh_losses
@@ -111,8 +113,12 @@ class EffectiveODE:
         return latex_system(self.task)
 
 
+_LONG = 3
+"""A sum of more terms than this gets a name of its own where it stands inside a formula in LaTeX."""
+
+
 def latex_system(task: Task) -> str:
-    """The ODE system of a task in LaTeX."""
+    """The ODE system of a task in LaTeX; sums within formulas are called h_1, h_2, …"""
     import sympy
 
     beta, delta, tau2 = (sympy.latex(sympy.nsimplify(x)) for x in (task.ridge, task.step, task.noise))
@@ -123,13 +129,30 @@ def latex_system(task: Task) -> str:
         rf"\dot M_{{i\alpha}} &= -\mathbb{{E}}[c_i u_\alpha]{decay}",
         rf"\dot Q_{{ij}} &= -\mathbb{{E}}[c_i z_j + c_j z_i]{decay_q} + {scale}\, \mathbb{{E}}[c_i c_j]",
     ]
-    lines += [f"c_{{{i}}} &= {sympy.latex(c)}" for i, c in enumerate(task.gradients.c, start=1)]
+    named: dict[Any, Any] = {}
+    lines += [f"c_{{{i}}} &= {sympy.latex(_folded(c, named))}" for i, c in enumerate(task.gradients.c, start=1)]
     lines += [
-        rf"\dot b_{{{i}}} &= -\mathbb{{E}}\left[{sympy.latex(g)}\right]"
+        rf"\dot b_{{{i}}} &= -\mathbb{{E}}\left[{sympy.latex(_folded(g, named))}\right]"
         + (f" - {beta}\\, b_{{{i}}}" if task.ridge else "")
         for i, g in enumerate(task.gradients.b, start=1)
     ]
-    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+    lines += [f"{sympy.latex(symbol)} &= {sympy.latex(value)}" for value, symbol in named.items()]
+    return display(lines)
+
+
+def _folded(expression: Any, named: dict[Any, Any]) -> Any:
+    """The expression with each long sum inside it replaced by a symbol, which ``named`` remembers."""
+    import sympy
+
+    def fold(inner: Any) -> Any:
+        if not inner.args:
+            return inner
+        folded = inner.func(*map(fold, inner.args))
+        if folded.is_Add and len(folded.args) > _LONG:
+            return named.setdefault(folded, sympy.Symbol(f"h_{len(named) + 1}"))
+        return folded
+
+    return expression.func(*map(fold, expression.args)) if expression.args else expression
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 import sympy
 
 from theory.errors import InputError, ReachError
+from theory.latex import display
 from theory.single_index.exponent import InformationExponent, information_exponent
 from theory.single_index.link import Link
 from theory.single_index.loss import PopulationLoss, check_overlaps
@@ -175,7 +176,7 @@ class LossReport:
         ]
         kept = [term for term in self.taylor if not term.vanishes]
         rows += [rf"\Phi_{{{term.order}}} &\ni {_latex(_monomial(term))} && \text{{({term.kind})}}" for term in kept]
-        return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+        return display(rows)
 
     def _value(self, term: TaylorTerm) -> float | None:
         return (

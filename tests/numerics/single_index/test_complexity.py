@@ -64,7 +64,7 @@ def test_the_record_has_the_agreed_keys_and_the_text_the_choices() -> None:
     assert "step δ/d" in result.to_text()
     assert "|m1|" in result.to_text()
     assert "oracle" in result.to_text()
-    assert result.to_latex().count("\\\\") == 3
+    assert result.to_latex().count("\\\\") == 2
 
 
 def test_an_interruption_keeps_finished_dimensions() -> None:

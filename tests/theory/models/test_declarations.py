@@ -10,9 +10,10 @@ import pytest
 from theory.engine.model import GaussianMatrix, Loss, MatrixModel, Space, Term
 from theory.engine.series import expected_derivatives
 from theory.errors import BudgetError, InputError
+from theory.latex import WIDTH, broken, printed
 from theory.models.catalogue import shipped_names
 from theory.models.model import Model
-from theory.models.series import model_series, wrapped
+from theory.models.series import model_series
 
 NAMES = [name for name in shipped_names() if ":" not in name]
 FAMILIES = ["deep:1", "deep:4", "cp:2", "cp:3", "cp:4:asymmetric"]
@@ -173,9 +174,9 @@ def test_a_fresh_input_is_averaged_at_declaration() -> None:
 
 def test_latex_lines_fit_a_page() -> None:
     (series,) = (model_series(Model.named("untied"), "train", order=2),)
-    lines = wrapped(series.coefficients[2])
+    lines = broken(series.coefficients[2].to_latex())
     assert len(lines) > 5
-    assert all(len(line) < 200 for line in lines)
+    assert all(printed(line) <= WIDTH for line in lines)
     assert all(line[0] in "+-" for line in lines[1:])
     assert r"\sigma_{u}^{2}" in series.to_latex()
 
