@@ -1,8 +1,8 @@
-"""Limit solutions for data with a spectrum: wide and narrow latent spaces. THEORY H.
+"""Limit solutions for data with a spectrum: wide and narrow latent spaces, and little data. THEORY H.
 
-All of them are read off two measures on the eigenvalues x of S/m: their law F, and δ dF, which weighs the population
-loss. With much data (m) S is mC, so that x = δ = λ; with little (p) all m eigenvalues are Tr C/m, and a data direction
-has δ = κ = Tr C²/Tr C; else F is the generalised Marchenko–Pastur law of ``spectral_law``.
+Little data (p) are in ``spectral_small``. All others are read off two measures on the eigenvalues x of S/m: their law
+F, and δ dF, which weighs the population loss. With much data (m) S is mC, so that x = δ = λ; else F is the generalised
+Marchenko–Pastur law of ``spectral_law``.
 
 Wide: M is a function of S, L̂ = ∫ ½(1−μ)² x dF, L = ∫ ½(1−μ)² δ dF, μ = Logistic(σ²n, 4ηx/p).
 Narrow: U(t) = U(0) exp(−(η/pm)(A S + B)). With ⟨·⟩ the mean under F tilted by e^{τx}, in T = ηt/p,
@@ -23,6 +23,8 @@ from theory.autoencoder.limits.integration import integrate
 from theory.autoencoder.limits.scalar_flows import EXPONENTIAL, LOGISTIC, RATIONAL, ScalarFlow
 from theory.autoencoder.limits.solution import Curves, FloatArray, Formula, Ratios, check_exponent, refuse_where
 from theory.autoencoder.limits.spectral_law import Rule, SpectralLaw
+from theory.autoencoder.limits.spectral_small import little_data, little_data_formula
+from theory.autoencoder.limits.table import SOLVED
 from theory.autoencoder.sizes import Sizes
 from theory.errors import InputError
 from theory.spectrum import Spectrum
@@ -30,8 +32,9 @@ from theory.spectrum import Spectrum
 _WIDE = {"R,N": LOGISTIC, "N": RATIONAL, "R": EXPONENTIAL}
 _NARROW = ("R,P", "P")
 SOLVED_WITH_SPECTRUM: tuple[str, ...] = (
-    *(f"{triangle}|{square}" for triangle in _WIDE for square in ("m,p", "m", "p")),
+    *(f"{triangle}|{square}" for triangle in _WIDE for square in ("m,p", "m")),
     *(f"{triangle}|{square}" for triangle in _NARROW for square in ("m,p", "m")),
+    *(f"{triangle}|p" for triangle in (*_WIDE, *_NARROW, "R,N,P", "N,P")),
 )
 """The vertex sets with a solution for any covariance."""
 
@@ -39,8 +42,6 @@ _TOLERANCES = (1e-10, 1e-12)
 _LARGEST = 700.0
 _FEW = 4.0
 """Fewer eigenvectors than this times n do not make USUᵀ a multiple of the identity."""
-_RANK = 10.0
-"""XXᵀ is not flat on the span of the data where the effective rank is below this times m."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,10 @@ def spectral_curves(face: str, sizes: Sizes, spectrum: Spectrum, times: FloatArr
     _check_face(face, spectrum.text)
     triangle, square = face.split("|")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        if triangle in _NARROW:
+        if square == "p":
+            curves, said = little_data(SOLVED[face], sizes, spectrum, times, eta=eta)
+            found = SpectralCurves(curves, f"{SOLVED[face].method}; κ = Tr C²/Tr C along the data", said)
+        elif triangle in _NARROW:
             found = _narrow(face, square, sizes, spectrum, times, eta=eta)
         else:
             found = _wide(_WIDE[triangle], face, square, sizes, spectrum, times, eta=eta)
@@ -79,12 +83,10 @@ def spectral_formula(face: str) -> Formula:
     """The solution in LaTeX. Raises ``InputError`` where none is known."""
     _check_face(face, "a spectrum")
     triangle, square = face.split("|")
+    if square == "p":
+        return little_data_formula(SOLVED[face])
     law = {
         "m": (r"F = \text{law of the eigenvalues } \lambda \text{ of } C,\quad \delta(\lambda) = \lambda",),
-        "p": (
-            r"x = \frac{\operatorname{Tr} C}{m},\ \delta = \frac{\operatorname{Tr} C^2}{\operatorname{Tr} C}"
-            r"\ \text{on } m \text{ eigenvectors, else } x = 0",
-        ),
         "m,p": (
             r"x = w + \frac{1}{m}\sum_j \frac{\lambda_j w}{w - \lambda_j},\quad \operatorname{Im} w(x) \geq 0",
             r"dF(x) = \frac{m}{\pi p}\frac{\operatorname{Im} w(x)}{|w(x)|^2}\,dx,\quad "
@@ -133,15 +135,10 @@ def _check_face(face: str, given: str) -> None:
         )
 
 
-def _discrete(square: str, sizes: Sizes, spectrum: Spectrum) -> Rule:
-    """The measures with much or with little data."""
+def _much_data(spectrum: Spectrum) -> Rule:
+    """The measures where S = mC."""
     shares = spectrum.fractions
-    first, second = float(shares @ spectrum.values), float(shares @ spectrum.values**2)
-    if square == "m":
-        return Rule(spectrum.values, shares, shares * spectrum.values)
-    data = sizes.m / sizes.p
-    seen = data * second / first
-    return Rule(np.array([first / data, 0.0]), np.array([data, 1 - data]), np.array([seen, first - seen]))
+    return Rule(spectrum.values, shares, shares * spectrum.values)
 
 
 def _wide(
@@ -157,7 +154,6 @@ def _wide(
         found = loss(x)
         return np.stack([found, x * found])
 
-    warnings: tuple[str, ...] = ()
     if square == "m,p":
         law = SpectralLaw(spectrum, sizes.m)
         if flow.grows:
@@ -166,28 +162,16 @@ def _wide(
         error = errors.max(axis=0)
         method = "adaptive Gauss quadrature over the generalised Marchenko–Pastur law of C"
     else:
-        rule = _discrete(square, sizes, spectrum)
+        rule = _much_data(spectrum)
         if flow.grows:
             check_exponent(y * float(rule.x.max()), face, times)
         nudged = np.abs(both(rule.x * (1 + 1e-15)) - both(rule.x)) + 1e-15 * np.abs(both(rule.x))
         error = np.maximum(nudged[1] @ rule.weights, nudged[0] @ np.abs(rule.population)) + np.finfo(float).tiny
         method = "elementary functions of the eigenvalues of C"
-        warnings = _rank_warnings(sizes, spectrum) if square == "p" else ()
     offset = flow.offset * float(spectrum.fractions @ spectrum.values)
     values = loss(rule.x)
     train, population = offset + values @ (rule.weights * rule.x), offset + values @ rule.population
-    return SpectralCurves(Curves(train, population, error + 1e-15 * offset), method, warnings)
-
-
-def _rank_warnings(sizes: Sizes, spectrum: Spectrum) -> tuple[str, ...]:
-    shares, values = spectrum.fractions, spectrum.values
-    rank = spectrum.size * float(shares @ values) ** 2 / float(shares @ values**2)
-    if rank >= _RANK * sizes.m:
-        return ()
-    return (
-        f"C has an effective rank (Tr C)²/Tr C² of {rank:.3g}, and this face wants it far above m = {sizes.m}: "
-        "the data's Gram matrix XᵀX is no multiple of the identity",
-    )
+    return SpectralCurves(Curves(train, population, error + 1e-15 * offset), method, ())
 
 
 def _narrow(
@@ -196,7 +180,7 @@ def _narrow(
     ratios, target = Ratios.of(sizes, eta), face.startswith("R")
     T = ratios.per_p * times
     if square == "m":
-        rule, error = _discrete(square, sizes, spectrum), 1e-15
+        rule, error = _much_data(spectrum), 1e-15
         method = "ODE in g_0 and the tilt of the eigenvalues of C, at two tolerances"
     else:
         law = SpectralLaw(spectrum, sizes.m)

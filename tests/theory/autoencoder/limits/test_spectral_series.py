@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from theory.autoencoder.limits.scalar_flows import LOGISTIC
+from theory.autoencoder.limits.spectral import spectral_curves
 from theory.autoencoder.limits.spectral_law import Rule, SpectralLaw
+from theory.autoencoder.limits.table import SOLVED
+from theory.autoencoder.sizes import Sizes
 from theory.models.model import Model
 from theory.models.series import model_series
 from theory.spectrum import read_spectrum
@@ -69,3 +72,40 @@ def test_narrow(ratio: Fraction) -> None:
             value = float(moments[0, : s + 1] @ moments[which, s::-1]) / 2 - moments[which, s]
             found = n / p * math.factorial(s) * value * (-1 / p) ** s
             assert found == pytest.approx(series[loss][s], rel=1e-10)
+
+
+P_FAR = 3 * FAR**2
+LITTLE = [
+    ("R,N,P|p", P_FAR * 2, Fraction(1, P_FAR)),
+    ("N,P|p", P_FAR // 3, Fraction(FAR, P_FAR)),
+    ("R,N|p", P_FAR * FAR, Fraction(3, 4 * P_FAR * FAR)),
+    ("N|p", P_FAR * FAR, Fraction(1, P_FAR)),
+    ("R|p", P_FAR * FAR, Fraction(1, P_FAR * FAR**2)),
+    ("R,P|p", P_FAR // FAR, Fraction(3, 4 * P_FAR)),
+    ("P|p", P_FAR // FAR, Fraction(FAR // 10**6, P_FAR)),
+]
+
+
+@pytest.mark.parametrize(("face", "n", "sigma2"), LITTLE)
+def test_little_data(face: str, n: int, sigma2: Fraction) -> None:
+    p, m = P_FAR, FAR
+    series = exact(p, n, m, sigma2)
+    tau, kappa = Fraction(7, 8), Fraction(2**2 + 3 * Fraction(1, 4)) / 4 / Fraction(7, 8)
+    point = {"p": Fraction(p), "n": Fraction(n), "m": Fraction(m), "sigma2": sigma2}
+    train, population = ([c.evaluate(point) for c in SOLVED[face].taylor(loss, ORDER)] for loss in LOSSES)
+    for s in range(1, ORDER + 1):
+        scale = (tau / (p * m)) ** s
+        assert series["train"][s] == pytest.approx(float(scale * tau * train[s]), rel=1e-5)
+        change = tau * population[s] + Fraction(m, p) * (kappa - tau) * train[s]
+        assert series["population"][s] == pytest.approx(float(scale * change), rel=1e-5)
+
+
+def test_little_data_begin_as_the_exact_series() -> None:
+    p, n, m, t = 4 * 10**8, 2 * 10**8, 40, 0.02
+    series = exact(p, n, m, Fraction(1, p))
+    sizes = Sizes(p, n, m, Fraction(1, p))
+    found = spectral_curves("R,N,P|p", sizes, read_spectrum(SPECTRUM, p), np.array([0.0, t]), eta=1.0)
+    for loss, curve in (("train", found.curves.train), ("population", found.curves.population)):
+        expected = sum(c * (-t) ** s / math.factorial(s) for s, c in enumerate(series[loss]) if s)
+        assert curve[0] == pytest.approx(series[loss][0], rel=1e-6)
+        assert curve[1] - curve[0] == pytest.approx(expected, rel=1e-5)
