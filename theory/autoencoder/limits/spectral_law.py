@@ -61,7 +61,7 @@ class SpectralLaw:
     >>> from theory.spectrum import read_spectrum
     >>> law = SpectralLaw(read_spectrum("values:4*1,0.25*1", 200), 4000)
     >>> [tuple(round(float(edge), 3) for edge in interval) for interval in law.support]
-    [(0.187, 0.32), (2.796, 5.31)]
+    [(0.172, 0.327), (2.842, 5.372)]
     """
 
     spectrum: Spectrum

@@ -78,6 +78,8 @@ def test_the_kernel_weighs_what_no_data_point_has_seen() -> None:
     for _ in range(4):
         span, _ = np.linalg.qr(np.sqrt(eigenvalues)[:, None] * generator.standard_normal((150, 50)))
         seen.append(1 - float(np.einsum("ij,i,ij->", span, eigenvalues, span)) / 150)
+    known = SpectralLaw(read_spectrum("power:0.7", 300), 120)  # THEORY H: .7102, simulated .7103
+    assert known.atom_population / known.atom == pytest.approx(0.7102, abs=1e-4)
     stderr = np.std(seen, ddof=1) / np.sqrt(4)
     assert stderr < 0.004
     assert law.atom == pytest.approx(2 / 3)
