@@ -13,7 +13,7 @@ test: $(VENV)/installed-test docs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/ringprism claims --quick --workers 2
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --nbmake --nbmake-timeout=300 tests theory regimes numerics ringprism notebooks
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests theory regimes numerics ringprism
 
 # The site, in out/site; a warning is an error.
 docs: $(VENV)/installed-docs
@@ -23,7 +23,7 @@ docs: $(VENV)/installed-docs
 quick: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -q -p no:nbmake --timeout 60 tests/test_layers.py tests/theory/engine tests/regimes tests/cli/test_classify.py tests/cli/test_derive.py -m "not slow"
+	$(BIN)/python -m pytest -q --timeout 60 tests/test_layers.py tests/theory/engine tests/regimes tests/cli/test_classify.py tests/cli/test_derive.py -m "not slow"
 
 clean:
 	rm -rf $(VENV) out build *.egg-info

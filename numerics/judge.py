@@ -17,7 +17,7 @@ STANDARD_ERRORS = 4.0
 
 
 def as_rare(errors: float, freedom: float) -> float:
-    """How many estimated standard errors (of ``freedom`` degrees) are as seldom exceeded as ``errors`` true ones.
+    """Student's t critical value with the same tail probability as ``errors`` sigmas of a normal law.
 
     >>> [round(as_rare(4.0, freedom), 2) for freedom in (2, 15, 999)]
     [125.64, 5.48, 4.02]
@@ -29,9 +29,9 @@ def as_rare(errors: float, freedom: float) -> float:
 
 @cache
 def standard_errors(replicas: int) -> float:
-    """How many standard errors, found from so many replicas, are as seldom exceeded as ``STANDARD_ERRORS`` true ones.
+    """How many standard errors a judgement allows, when they were estimated from so many replicas.
 
-    Student's t: with few replicas the standard error is itself uncertain. Infinite for a single one.
+    With few replicas the error bar is widened by Student's t, since it is itself uncertain. Infinite for a single one.
 
     >>> [round(standard_errors(count), 2) for count in (3, 16, 1000)]
     [125.64, 5.48, 4.02]

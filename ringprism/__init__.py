@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ringprism import sgd as sgd
     from ringprism import single_index as single_index
     from theory.autoencoder.sizes import Sizes
+    from theory.engine.pairings import pairings
+    from theory.engine.ring_graph import surface
     from theory.errors import BudgetError, InputError, ReachError, RingprismError
     from theory.models.model import Model
     from theory.models.variance import predicted_error
@@ -49,6 +51,7 @@ __all__ = [
     "derive",
     "figures",
     "limit",
+    "pairings",
     "polytope_atlas",
     "predicted_error",
     "rank_faces",
@@ -57,6 +60,7 @@ __all__ = [
     "simulate",
     "single_index",
     "solve",
+    "surface",
     "validate",
 ]
 
@@ -73,12 +77,14 @@ _HOMES = {
     "classify": "regimes.classify:classify",
     "derive": "regimes.derive:derive",
     "limit": "regimes.any_limit:limit",
+    "pairings": "theory.engine.pairings:pairings",
     "polytope_atlas": "regimes.polytope_atlas:polytope_atlas",
     "predicted_error": "theory.models.variance:predicted_error",
     "rank_model": "regimes.model_ranking:rank_model",
     "rank_faces": "regimes.ranking:rank_faces",
     "simulate": "numerics.gradient_flow.any_model:simulate",
     "solve": "regimes.solve:solve",
+    "surface": "theory.engine.ring_graph:surface",
     "validate": "numerics.gradient_flow.any_validate:validate",
 }
 

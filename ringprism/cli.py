@@ -26,6 +26,7 @@ from ringprism.commands.single_index_compare import single_index
 from ringprism.commands.solve import solve
 from ringprism.commands.store import store
 from ringprism.commands.validate import validate
+from ringprism.guide import GROUPS, GUIDES
 from ringprism.usage import command_of, in_options, usage_message
 from theory.errors import RingprismError
 from theory.models.complaint import one_line
@@ -33,7 +34,6 @@ from theory.models.complaint import one_line
 app = typer.Typer(
     name="ringprism",
     help="Derive series, classify scaling regimes, and validate limits of learning dynamics in high dimension.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -50,20 +50,25 @@ def _root(
         print(context.get_help())
 
 
-app.command()(models)
-app.command()(derive)
-app.command()(draw)
-app.command()(classify)
-app.command()(solve)
-app.command()(limit)
-app.command()(atlas)
-app.command()(simulate)
-app.add_typer(store)
-app.command()(validate)
-app.command()(claims)
-app.command()(demo)
-app.add_typer(sgd)
-app.add_typer(single_index)
+app.command(**GUIDES["models"])(models)
+app.command(**GUIDES["derive"])(derive)
+app.command(**GUIDES["draw"])(draw)
+app.command(**GUIDES["classify"])(classify)
+app.command(**GUIDES["solve"])(solve)
+app.command(**GUIDES["limit"])(limit)
+app.command(**GUIDES["atlas"])(atlas)
+app.command(**GUIDES["simulate"])(simulate)
+app.add_typer(store, short_help=GROUPS["store"][0])
+app.command(**GUIDES["validate"])(validate)
+app.command(**GUIDES["claims"])(claims)
+app.command(**GUIDES["demo"])(demo)
+app.add_typer(sgd, short_help=GROUPS["sgd"][0])
+app.add_typer(single_index, short_help=GROUPS["single-index"][0])
+
+for _group, _name in ((store, "store"), (sgd, "sgd"), (single_index, "single-index")):
+    for _command in _group.registered_commands:
+        _known = str(_command.name or getattr(_command.callback, "__name__", ""))
+        _command.short_help = GROUPS[_name][1].get(_known)
 
 BAD_INPUT = 2
 FAULT = 70
@@ -92,8 +97,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _fail(error.spoken(lambda text: in_options(text, command)), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         _fail(f"interrupted{_kept(given)}", INTERRUPTED)
-    except SystemExit:  # typer's own reading of a pipe that was closed
-        sys.exit(BROKEN_PIPE)
+    except SystemExit as ended:  # shell completion ends so, and typer's own reading of a pipe that was closed
+        sys.exit(0 if ended.code in (0, None) else BROKEN_PIPE)
     except BrokenPipeError:
         _drop(sys.stdout)
         sys.exit(BROKEN_PIPE)

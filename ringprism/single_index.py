@@ -20,19 +20,38 @@ if TYPE_CHECKING:
     from numerics.single_index.compare import Comparison
     from numerics.single_index.complexity import Complexity
     from numerics.single_index.outlook import Outlook
+    from numerics.single_index.rates import ode_samples
     from numerics.single_index.setting import Setting
     from numerics.single_index.starts import Start, parse_start
     from numerics.single_index.train import Training
+    from theory.single_index.flow import flow as path
     from theory.single_index.flow_report import FlowReport
     from theory.single_index.link import Link
     from theory.single_index.loss_report import LossReport
+    from theory.single_index.trap import trap
 
-__all__ = ["Link", "Setting", "compare", "complexity", "flow", "loss", "outlook", "parse_start", "train"]
+__all__ = [
+    "Link",
+    "Setting",
+    "compare",
+    "complexity",
+    "flow",
+    "loss",
+    "ode_samples",
+    "outlook",
+    "parse_start",
+    "path",
+    "train",
+    "trap",
+]
 
 _HOMES = {
-    "Link": "theory.single_index.link",
-    "Setting": "numerics.single_index.setting",
-    "parse_start": "numerics.single_index.starts",
+    "Link": "theory.single_index.link:Link",
+    "Setting": "numerics.single_index.setting:Setting",
+    "ode_samples": "numerics.single_index.rates:ode_samples",
+    "parse_start": "numerics.single_index.starts:parse_start",
+    "path": "theory.single_index.flow:flow",
+    "trap": "theory.single_index.trap:trap",
 }
 
 
@@ -41,7 +60,8 @@ def __getattr__(name: str) -> Any:
 
     if name not in _HOMES:
         raise AttributeError(f"module 'ringprism.single_index' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    module, attribute = _HOMES[name].split(":")
+    return getattr(import_module(module), attribute)
 
 
 def loss(

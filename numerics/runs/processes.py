@@ -38,8 +38,9 @@ def on_workers(
     """``run`` of each item on ``workers`` processes, as they end. Items are told apart by their hash.
 
     When a worker dies the whole pool goes with it, and any of the items in flight may be the cause. Each of them is
-    tried again alone, in a worker of its own, at most ``TRIES`` times: of the guilty one ``lost`` (given the reason and
-    the seconds it took) makes a result, the others lose nothing. For ``method`` see ``worker_pool``.
+    tried again alone, in a worker of its own, at most ``TRIES`` times. ``lost`` builds the result of the item that
+    keeps killing its worker, given the reason and the seconds it took; the others are re-run. For ``method`` see
+    ``worker_pool``.
     """
     queue = iter(items)
     while True:

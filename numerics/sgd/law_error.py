@@ -27,8 +27,8 @@ _ALLOWED = f"within {SLOPE_ALLOWANCE:g} and {STANDARD_ERRORS:g} standard errors"
 RULE = (
     f"rule: a law converges where its power of d is −1/2 {_ALLOWED}, and 0 (a distance that stays) is not;\n"
     "      it stays away where −1/2 is refused from above; where both fit, more dims or replicas are needed.\n"
-    "      Few replicas count as Student's t has it; what the ODE's own error can do to the power is allowed as well,\n"
-    "      and a distance within that error of 0 decides nothing"
+    "      With few replicas the error bar is widened by Student's t; the ODE's own error widens it as well.\n"
+    "      Distances smaller than the ODE's own error are ignored"
 )
 _SHARPEST = 1e-9  # of a distance: no bar counts as smaller
 

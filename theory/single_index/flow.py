@@ -141,13 +141,12 @@ def destinations(
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Where the flow from each of many starts goes, and whether m_1 grew all the way.
 
-    A linearly implicit scheme of second order (Rosenbrock, γ = 1 + 1/√2) with a step of its own for each start: as long
-    as the path moves by 0.02 and no deviation grows by more than a third; where its two orders disagree the step is not
-    taken, but one of a quarter of it. Fast directions do not slow it down, and points with a zero rate are approached
+    A linearly implicit scheme of second order (Rosenbrock, γ = 1 + 1/√2) with a step of its own for each start: as
+    long as the path moves by 0.02 and no deviation grows by more than a third. If the two orders disagree, the step is
+    retried at a quarter of its length. Fast directions do not slow it down, and points with a zero rate are approached
     and left geometrically, without being stepped across. A start has arrived when Newton's step to the fixed point is
     below 10⁻⁹ and every deviation decays, or when it is below 10⁻⁹ of the distance from m = 0; for links whose slopes
-    are had by quadrature also when its speed is 10⁻⁸ of what is usual.
-    ``progress`` counts those that have.
+    are had by quadrature also when its speed is 10⁻⁸ of what is usual. ``progress`` counts those that have.
     """
     loss = replace(loss, quick=True)
     x, y = np.broadcast_arrays(np.asarray(m1, dtype=np.float64), np.asarray(m2, dtype=np.float64))
