@@ -150,8 +150,7 @@ def limit(
     ratios does not shrink with N, and adds what finite sizes add to it: the exact series less the interior's, resummed.
     ``degree`` fixes the degree of words on the faces ``free`` and ``interior``, which otherwise grows until the answer
     settles, or gives way to finite matrices; these may take seconds, and report to ``progress(finished, total)``.
-    ``spectrum`` gives the data a covariance (``power:0.7``, ``values:2*1,0.5*1``, ``file:PATH``), for which wide and
-    narrow latent spaces are solved. THEORY H.
+    ``spectrum`` gives the data a covariance (``power:0.7``, ``values:2*1,0.5*1``, ``file:PATH``). THEORY H.
     What is doubtful is said in ``warnings`` of the result.
 
     >>> curves = limit("R,N|m", Sizes.parse("p=100,n=1000,m=10000,sigma2=1/2000"), [0, 25])
@@ -171,20 +170,20 @@ def limit(
     ratios, method = Ratios.of(sizes, eta), solution.method
     known = covariance_spectrum(spectrum, sizes)
     spectral = not is_isotropic(known)
-    if spectral and (corrected or degree is not None):
+    if spectral and corrected:
         raise InputError(
             "spectrum",
-            given=f"{known.text} with {'corrected' if corrected else 'degree'}",
-            expected="a limit without it: corrections and words are known for isotropic data",
+            given=f"{known.text} with corrected",
+            expected="a limit without it: what finite sizes add is known for isotropic data",
             remedy="leave one of the two out",
         )
-    if degree is not None and not solution.is_free_pair:
+    if degree is not None and not (solution.is_free_pair or (spectral and place.vertex_set in ("R,N,P|m", "N,P|m"))):
         raise InputError(
             "degree", given=degree, expected="none on this face", remedy="only free and interior have words to truncate"
         )
     notes: tuple[str, ...] = ()
     if spectral:
-        answer = spectral_curves(place.vertex_set, sizes, known, at, eta=eta)
+        answer = spectral_curves(place.vertex_set, sizes, known, at, eta=eta, degree=degree, progress=progress)
         train, population, train_error = answer.curves
         population_error, method, notes = train_error, answer.method, answer.warnings
     elif corrected or solution.is_free_pair:
@@ -258,7 +257,7 @@ def refine(curves: LimitCurves, *, count: int = 201) -> LimitCurves:
     >>> len(refine(coarse, count=11).times)
     11
     """
-    if curves.corrected or curves.solution.is_free_pair:
+    if curves.corrected or curves.solution.is_free_pair or curves.method.startswith("free product"):
         return curves
     grid = np.union1d(curves.times, np.linspace(curves.times[0], curves.times[-1], count))
     try:

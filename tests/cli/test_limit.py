@@ -146,9 +146,9 @@ def test_a_spectrum_is_repeated_or_refused(capsys: pytest.CaptureFixture[str]) -
     code, _, err = run(capsys, *wide, "--spectrum", "values:1.5*1,0.5*2")
     assert code == 2
     assert "multiple of 3" in err
-    code, _, err = run(capsys, "limit", "--face", "interior", "--spectrum", "power:1", "--format", "latex")
+    code, _, err = run(capsys, *wide, "--corrected", "--spectrum", "power:1")
     assert code == 2
-    assert "R,N|m,p" in err
+    assert "isotropic" in err
     sizes = "p=8,n=4,m=6,sigma2_u=1,sigma2_v=1"
     code, _, err = run(
         capsys, "simulate", "--model", "untied", "--sizes", sizes, "--times", "0", "--spectrum", "power:1"

@@ -23,6 +23,7 @@ from theory.autoencoder.limits.exact import exact_coefficients
 from theory.autoencoder.limits.free_product import FreeProduct, Letter
 from theory.autoencoder.limits.matrix_mean import Estimate, matrix_estimate
 from theory.autoencoder.limits.solution import Asymptote, Curves, FloatArray, Formula, Kind, LimitSolution, Loss, Ratios
+from theory.autoencoder.limits.spectral_free import DataLetter
 from theory.autoencoder.limits.stepping import steps_to
 from theory.engine.laurent import Laurent
 from theory.errors import BudgetError, InputError, ReachError
@@ -77,10 +78,11 @@ def truncate(
     degree: int,
     tolerance: float = _TOLERANCE,
     most_steps: int = _MOST_STEPS,
+    data: DataLetter | None = None,
 ) -> Truncation:
     """Galerkin's approximation of both losses by words of total degree up to ``degree``.
 
-    M is integrated in units of ‖M(0)‖, to the relative ``tolerance``.
+    M is integrated in units of ‖M(0)‖, to the relative ``tolerance``. ``data`` replaces isotropic data.
 
     >>> flow = truncate(Ratios(1.0, 1.0, 1.0, 1.0, 1.0, 1.0), np.array([0.0, 0.1]), target=False, degree=5)
     >>> flow.population.round(4).tolist()
@@ -91,10 +93,10 @@ def truncate(
     _check_degree(degree)
     algebra = FreeProduct.of(
         Letter.marchenko_pastur(ratios.weights, 1.0, degree + 1),
-        Letter.marchenko_pastur(ratios.data, 1.0, degree + 1),
+        data.letter(degree + 1) if data else Letter.marchenko_pastur(ratios.data, 1.0, degree + 1),
         degree,
     )
-    T = ratios.per_m * times  # with S in units of p
+    T = (ratios.per_p if data else ratios.per_m) * times  # with S in units of m, or of p
     start = algebra.letter()
     norm = float(np.linalg.norm(start))
     unit = ratios.a_p * norm
@@ -111,8 +113,8 @@ def truncate(
             distance = unit * (-element if target else element)
             if target:
                 distance[1] += 1
-            train[i] = distance @ algebra.times_second(distance, degree) / (2 * ratios.data)
-            population[i] = distance @ distance / 2
+            train[i] = distance @ algebra.times_second(distance, degree) / (2 if data else 2 * ratios.data)
+            population[i] = (data.weigh(distance, degree) if data else distance @ distance) / 2
     return Truncation(degree, train, population)
 
 
@@ -159,6 +161,7 @@ def extrapolate(
     target: bool,
     degree: int | None = None,
     quick: bool = False,
+    data: DataLetter | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Extrapolated:
     """Both losses from truncations of growing degree, extrapolated as geometric sequences (Aitken).
@@ -173,7 +176,7 @@ def extrapolate(
     runs: list[Truncation] = []
     most = _QUICK_STEPS if quick else _MOST_STEPS
     for k in range(LOWEST_DEGREE, last + 1):
-        runs.append(truncate(ratios, times, target=target, degree=k, most_steps=most))
+        runs.append(truncate(ratios, times, target=target, degree=k, most_steps=most, data=data))
         if progress is not None:
             progress(len(runs), last - LOWEST_DEGREE + 1)
         if len(runs) < 4:
@@ -187,7 +190,7 @@ def extrapolate(
             break
     rough = runs[-1 - _BACK]
     fine = truncate(
-        ratios, times, target=target, degree=rough.degree, tolerance=_TOLERANCE * _FINER, most_steps=3 * most
+        ratios, times, target=target, degree=rough.degree, tolerance=_TOLERANCE * _FINER, most_steps=3 * most, data=data
     )
     return Extrapolated(
         runs[-1].degree,

@@ -1,8 +1,8 @@
-"""Limit solutions for data with a spectrum: wide and narrow latent spaces, and little data. THEORY H.
+"""Limit solutions for data with a spectrum: all faces of the prism. THEORY H.
 
-Little data (p) are in ``spectral_small``. All others are read off two measures on the eigenvalues x of S/m: their law
-F, and δ dF, which weighs the population loss. With much data (m) S is mC, so that x = δ = λ; else F is the generalised
-Marchenko–Pastur law of ``spectral_law``.
+Little data (p) are in ``spectral_small``, and what needs words in M(0) and S in ``spectral_free``. All others are read
+off two measures on the eigenvalues x of S/m: their law F, and δ dF, which weighs the population loss. With much data
+(m) S is mC, so that x = δ = λ; else F is the generalised Marchenko–Pastur law of ``spectral_law``.
 
 Wide: M is a function of S, L̂ = ∫ ½(1−μ)² x dF, L = ∫ ½(1−μ)² δ dF, μ = Logistic(σ²n, 4ηx/p).
 Narrow: U(t) = U(0) exp(−(η/pm)(A S + B)). With ⟨·⟩ the mean under F tilted by e^{τx}, in T = ηt/p,
@@ -15,29 +15,26 @@ and L̂ − Tr C/2p = (n/p)⟨x⟩(½g_0² − g_0), L − Tr C/2p = (n/p)⟨δ�
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from theory.autoencoder.limits.free import extrapolate
 from theory.autoencoder.limits.integration import integrate
 from theory.autoencoder.limits.scalar_flows import EXPONENTIAL, LOGISTIC, RATIONAL, ScalarFlow
 from theory.autoencoder.limits.solution import Curves, FloatArray, Formula, Ratios, check_exponent, refuse_where
+from theory.autoencoder.limits.spectral_free import DataLetter
 from theory.autoencoder.limits.spectral_law import Rule, SpectralLaw
 from theory.autoencoder.limits.spectral_small import little_data, little_data_formula
 from theory.autoencoder.limits.table import SOLVED
 from theory.autoencoder.sizes import Sizes
-from theory.errors import InputError
+from theory.errors import ReachError
 from theory.spectrum import Spectrum
 
 _WIDE = {"R,N": LOGISTIC, "N": RATIONAL, "R": EXPONENTIAL}
 _NARROW = ("R,P", "P")
-SOLVED_WITH_SPECTRUM: tuple[str, ...] = (
-    *(f"{triangle}|{square}" for triangle in _WIDE for square in ("m,p", "m")),
-    *(f"{triangle}|{square}" for triangle in _NARROW for square in ("m,p", "m")),
-    *(f"{triangle}|p" for triangle in (*_WIDE, *_NARROW, "R,N,P", "N,P")),
-)
-"""The vertex sets with a solution for any covariance."""
-
+_FREE = ("R,N,P", "N,P")
 _TOLERANCES = (1e-10, 1e-12)
 _LARGEST = 700.0
 _FEW = 10.0
@@ -54,7 +51,16 @@ class SpectralCurves:
     warnings: tuple[str, ...]
 
 
-def spectral_curves(face: str, sizes: Sizes, spectrum: Spectrum, times: FloatArray, *, eta: float) -> SpectralCurves:
+def spectral_curves(
+    face: str,
+    sizes: Sizes,
+    spectrum: Spectrum,
+    times: FloatArray,
+    *,
+    eta: float,
+    degree: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SpectralCurves:
     """The losses of the face with this vertex set, for data of a covariance with this ``spectrum`` of p eigenvalues.
 
     >>> from theory.spectrum import read_spectrum
@@ -63,15 +69,18 @@ def spectral_curves(face: str, sizes: Sizes, spectrum: Spectrum, times: FloatArr
     >>> found.curves.train.round(4).tolist()
     [0.125, 0.0303]
 
-    Raises ``InputError`` where no solution is known, ``BudgetError`` for too many distinct eigenvalues, ``ReachError``
-    for times beyond a formula's reach.
+    ``degree`` is that of the words of the free product, for the faces with both R, N, P or N, P and not little data; it
+    grows by itself when not given, and reports to ``progress``.
+
+    Raises ``BudgetError`` for too many distinct eigenvalues, ``ReachError`` for times beyond a formula's reach.
     """
-    _check_face(face, spectrum.text)
     triangle, square = face.split("|")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         if square == "p":
             curves, said = little_data(SOLVED[face], sizes, spectrum, times, eta=eta)
             found = SpectralCurves(curves, f"{SOLVED[face].method}; κ = Tr C²/Tr C along the data", said)
+        elif triangle in _FREE:
+            return _free(face, square, sizes, spectrum, times, eta=eta, degree=degree, progress=progress)
         elif triangle in _NARROW:
             found = _narrow(face, square, sizes, spectrum, times, eta=eta)
         else:
@@ -81,8 +90,7 @@ def spectral_curves(face: str, sizes: Sizes, spectrum: Spectrum, times: FloatArr
 
 
 def spectral_formula(face: str) -> Formula:
-    """The solution in LaTeX. Raises ``InputError`` where none is known."""
-    _check_face(face, "a spectrum")
+    """The solution in LaTeX."""
     triangle, square = face.split("|")
     if square == "p":
         return little_data_formula(SOLVED[face])
@@ -95,6 +103,18 @@ def spectral_formula(face: str) -> Formula:
             r"x = 0:\ \delta\,dF = -\frac{m}{p}\, w(0)\ \text{where } w(0) < 0,\text{ else } 0",
         ),
     }[square]
+    if triangle in _FREE:
+        distance, drift = ("(1-M)", " - 2MS - 2SM") if triangle == "R,N,P" else ("M", "")
+        return Formula(
+            train=rf"\frac{{1}}{{2}}\left\langle {distance}\,x\,{distance}\right\rangle",
+            population=rf"\frac{{1}}{{2}}\left\langle {distance}\,\delta(x)\,{distance}\right\rangle",
+            where=(
+                rf"\dot{{M}} = -\frac{{\eta}}{{pm}}\left(SM^2 + M^2S + 2MSM{drift}\right),\quad x = \frac{{S}}{{m}}",
+                r"M(0) \text{ free from } x,\quad M(0) \text{ of law } \sigma^2 p \cdot \mathrm{MP}(n/p)",
+                *law,
+            ),
+            large_time=r"\text{no formula is known}",
+        )
     if triangle in _WIDE:
         loss = {"R,N": r"\frac{1}{2}(1-\mu)^2", "N": r"\frac{1}{2}\mu^2", "R": r"\left(\frac{1}{2}-\mu\right)"}[
             triangle
@@ -126,14 +146,32 @@ def spectral_formula(face: str) -> Formula:
     )
 
 
-def _check_face(face: str, given: str) -> None:
-    if face not in SOLVED_WITH_SPECTRUM:
-        raise InputError(
-            "spectrum",
-            given=f"{given} on the face {face}",
-            expected=f"one of the faces solved with a spectrum: {' '.join(SOLVED_WITH_SPECTRUM)}",
-            remedy="take the nearest of them, or simulate with this spectrum",
+def _free(
+    face: str,
+    square: str,
+    sizes: Sizes,
+    spectrum: Spectrum,
+    times: FloatArray,
+    *,
+    eta: float,
+    degree: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> SpectralCurves:
+    ratios = Ratios.of(sizes, eta)
+    data = DataLetter.of_law(SpectralLaw(spectrum, sizes.m)) if square == "m,p" else DataLetter.of(_much_data(spectrum))
+    found = extrapolate(ratios, times, target="R" in face, degree=degree, data=data, progress=progress)
+    error = np.maximum(found.train_error, found.population_error)
+    beyond = ~(np.isfinite(found.train) & np.isfinite(found.population) & np.isfinite(error))
+    if np.any(beyond):
+        first = int(np.argmax(beyond))
+        raise ReachError(
+            f"limit {face}",
+            given=float(times[first]),
+            reach=f"words of degree {found.degree}, which lose the flow with this spectrum before that",
+            remedy="ask for earlier times, or simulate with this spectrum",
         )
+    method = f"free product of M(0) and the law of S, words up to degree {found.degree}, extrapolated"
+    return SpectralCurves(Curves(found.train, found.population, error), method, ())
 
 
 def _much_data(spectrum: Spectrum) -> Rule:

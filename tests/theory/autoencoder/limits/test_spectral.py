@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from theory.autoencoder.limits.free import extrapolate
 from theory.autoencoder.limits.solution import Ratios
-from theory.autoencoder.limits.spectral import SOLVED_WITH_SPECTRUM, spectral_curves
+from theory.autoencoder.limits.spectral import spectral_curves
 from theory.autoencoder.limits.spectral_law import SpectralLaw
 from theory.autoencoder.limits.table import SOLUTIONS
 from theory.autoencoder.sizes import Sizes
-from theory.errors import InputError
 from theory.spectrum import Spectrum, read_spectrum
+
+FORMULAS = [face for face in SOLUTIONS if not face.startswith(("R,N,P|m", "N,P|m"))]
 
 
 def identity(p: int) -> Spectrum:
@@ -22,7 +24,7 @@ def identity(p: int) -> Spectrum:
 @pytest.mark.parametrize(("p", "m"), [(100, 150), (100, 100), (150, 100)])
 def test_the_identity_gives_the_isotropic_formulas_to_ten_digits(p: int, m: int) -> None:
     sizes = Sizes.parse(f"p={p},n=60,m={m},sigma2=1/80")
-    for face in SOLVED_WITH_SPECTRUM:
+    for face in FORMULAS:
         times = np.array([0.0, 5.0, 50.0] if face.startswith("R|") else [0.0, 5.0, 50.0, 1000.0])
         found = spectral_curves(face, sizes, identity(p), times, eta=2.0).curves
         known = SOLUTIONS[face].curves(Ratios.of(sizes, 2.0), times)
@@ -86,11 +88,18 @@ def test_the_kernel_weighs_what_no_data_point_has_seen() -> None:
     assert abs(np.mean(seen) - law.atom_population) < 4 * stderr + 1e-3
 
 
-def test_unsolved_faces_are_refused_by_name() -> None:
-    sizes = Sizes.parse("p=40,n=40,m=40,sigma2=1/40")
-    for face in set(SOLUTIONS) - set(SOLVED_WITH_SPECTRUM):
-        with pytest.raises(InputError, match="faces solved with a spectrum"):
-            spectral_curves(face, sizes, read_spectrum("power:1", 40), np.array([0.0]), eta=1.0)
+def test_the_identity_gives_the_words_of_isotropic_data() -> None:
+    sizes, times = Sizes.parse("p=100,n=80,m=120,sigma2=1/100"), np.array([0.0, 5.0, 15.0])
+    for face in ("R,N,P|m", "N,P|m"):  # whose isotropic solution is a quadrature
+        found = spectral_curves(face, sizes, identity(100), times, eta=2.0).curves
+        known = SOLUTIONS[face].curves(Ratios.of(sizes, 2.0), times)
+        np.testing.assert_allclose(found.train, known.train, rtol=2e-3)
+        np.testing.assert_allclose(found.population, known.population, rtol=2e-3)
+        assert np.all(np.abs(found.train - known.train) <= found.error)
+    interior = spectral_curves("R,N,P|m,p", sizes, identity(100), times, eta=2.0, degree=8).curves
+    words = extrapolate(Ratios.of(sizes, 2.0), times, target=True, degree=8)
+    np.testing.assert_allclose(interior.train, words.train, rtol=1e-9)
+    np.testing.assert_allclose(interior.population, words.population, rtol=1e-9)
 
 
 def test_few_eigenvectors_of_a_power_law_are_warned_of() -> None:
