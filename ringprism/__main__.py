@@ -2,9 +2,12 @@
 
 import sys
 
+from ringprism.threads import one_blas_thread
+
 
 def main() -> None:
     """Load the command line, and run it."""
+    one_blas_thread()
     try:
         from ringprism.cli import main as run
     except KeyboardInterrupt:
