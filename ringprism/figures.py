@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numerics.figures.rings import draw_merge as merge
     from numerics.figures.rings import draw_pairing as pairing
     from numerics.figures.rings import draw_ring as ring
+    from numerics.figures.settling import animate_settling as settling
     from numerics.figures.sgd import simulation_figure as sgd_simulation
     from numerics.figures.sgd import universality_figure as sgd_universality
     from numerics.figures.sgd_fluctuations import fluctuation_figure as sgd_fluctuations
@@ -48,6 +49,7 @@ __all__ = [
     "prism",
     "ring",
     "save",
+    "settling",
     "sgd_fluctuations",
     "sgd_ode",
     "sgd_simulation",
@@ -78,6 +80,7 @@ _HOMES = {
     "sgd_fluctuations": "sgd_fluctuations:fluctuation_figure",
     "sgd_ode": "sgd_ode:draw_ode",
     "sgd_simulation": "sgd:simulation_figure",
+    "settling": "settling:animate_settling",
     "sgd_universality": "sgd:universality_figure",
     "simulation": "validation:draw_simulation",
     "single_index_compare": "single_index_compare:comparison_figure",
