@@ -97,7 +97,7 @@ def derive(
     face's cone, and drops the constant ½ where the face lacks R, since it is subleading there. Of another
     model a face is the list of rates that win. ``source`` replaces the computation, by a cache for instance.
 
-    ``moment=2`` gives the series of Var L instead of E L, for models over rings; ``planar`` keeps its leading terms.
+    ``moment=2`` gives the series of Var L instead of E L; ``planar`` keeps its leading terms.
 
     >>> print(derive("population", order=1, face="mean-field").coefficients[1])
     4 n^3 m sigma2^3 - 8 n^2 m sigma2^2 + 4 n m sigma2
@@ -121,7 +121,7 @@ def derive(
                 return found
             atlas = polytope_atlas(declared.plan)
             place = atlas.face(str(face))
-            return replace(found, coefficients=tuple(atlas.part(c, place) for c in found.coefficients))
+            return replace(found, coefficients=tuple(atlas.part(c, place) for c in found.coefficients), face=place.name)
     name = checked_loss(loss)
     chosen = face if face is None or isinstance(face, Face) else parse_face(face)
     planar = planar or chosen is not None
@@ -135,7 +135,7 @@ def derive(
     constant = Fraction(1, 2) if "R" in chosen.triangle else Fraction(0)
     scaling = representative(chosen)
     weights = scaling.weights
-    return series.leading(weights, constant=constant)
+    return replace(series.leading(weights, constant=constant), face=chosen.name)
 
 
 def _variance(
@@ -152,16 +152,19 @@ def _variance(
         raise InputError("moment", given=moment, expected="1, the mean, or 2, the variance", remedy="use moment=2")
     series = variance_series(model, loss, order=order, force=force, progress=progress)
     if face is not None:
-        return series.leading_at(_weights(model, face))
+        weights, name = _weights(model, face)
+        return replace(series.leading_at(weights), face=name)
     return series.leading() if planar else series
 
 
-def _weights(model: Model, face: Face | str) -> dict[str, Fraction]:
-    """A scaling inside the cone of a face of a model."""
+def _weights(model: Model, face: Face | str) -> tuple[dict[str, Fraction], str]:
+    """A scaling inside the cone of a face of a model, and the face's name."""
     if model == Model.named(AUTOENCODER_NAME):
-        return representative(face if isinstance(face, Face) else parse_face(face)).weights
+        chosen = face if isinstance(face, Face) else parse_face(face)
+        return representative(chosen).weights, chosen.name
     atlas = polytope_atlas(model.plan)
-    return atlas.representative(atlas.face(str(face)))
+    place = atlas.face(str(face))
+    return atlas.representative(place), place.name
 
 
 def of_model(

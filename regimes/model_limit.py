@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -186,7 +187,8 @@ def _warnings(atlas: PolytopeAtlas, face: RateFace, values: Values) -> tuple[str
     for name, vertex in zip(atlas.rates, atlas.limiting.polytope.vertices, strict=True):
         speed = 1.0
         for variable, power in zip(atlas.variables, vertex, strict=True):
-            speed *= abs(float(values[variable])) ** float(power) if power else 1.0
+            size = abs(float(values[variable]))
+            speed *= (size ** float(power) if size else 0.0 if power > 0 else math.inf) if power else 1.0
         speeds[name] = speed
     largest = max(speeds[name] for name in face.vertices)
     return tuple(

@@ -59,13 +59,14 @@ class ModelSimulation:
     def to_json(self) -> dict[str, Any]:
         """One entry a loss, and beside it what was run."""
         losses = {name: estimate.to_json() for name, estimate in self.losses.items()}
+        autoencoder = self.model.startswith("autoencoder")
         return {
             "version": VERSION,
             "model": self.model,
             "sizes": to_json(self.sizes),
             "times": list(self.times),
             "losses": losses,
-            **(losses if self.model.startswith("autoencoder") else {}),
+            **{name: losses[name] for name in ("train", "population") if autoencoder and name in losses},
             "changes": {name: change.to_json() for name, change in self.changes.items()},
             "replicas": self.replicas,
             "eta": self.eta,
@@ -73,7 +74,6 @@ class ModelSimulation:
             "seed": self.seed,
             "method": self.method,
             "tolerance": self.tolerance,
-            "reused": self.reused,
             "failures": [{"replica": failure.replica, "reason": failure.reason} for failure in self.failures],
             "warnings": list(self.warnings),
         }

@@ -13,6 +13,7 @@ from numerics.judge import Quantity, Verdict
 from numerics.runs.machine import HERE, Machine
 from regimes.model_limit import TOLERANCE, chosen_face, leading_series, taylor
 from regimes.polytope_atlas import polytope_atlas
+from theory.checks import positive
 from theory.errors import InputError
 from theory.models.model import Model
 from theory.models.orders import PATIENCE, orders_within
@@ -157,6 +158,7 @@ def validate_model(
     """
     grid = time_grid(times)
     grid = grid if grid[0] == 0 else (0.0, *grid)
+    tolerance = positive("tolerance", tolerance, remedy="use for example tolerance=0.05")
     if replicas < 2:
         raise InputError("replicas", given=replicas, expected="at least 2", remedy="use for example --replicas 16")
     chosen, weights = (None, {}) if face is None and scaling is None else chosen_face(model, face, scaling)

@@ -22,6 +22,9 @@ def derive(
     face: Annotated[
         str | None, typer.Option("--face", help="Only what leads on a face, e.g. mean-field or R,N|m.", metavar="FACE")
     ] = None,
+    scaling: Annotated[
+        str | None, typer.Option("--scaling", help="Exponents of N in place of --face: p=1,n=2,….", metavar="SCALING")
+    ] = None,
     moment: Annotated[
         int, typer.Option("--moment", min=1, max=2, help="2: the series of the variance of the loss.")
     ] = 1,
@@ -37,6 +40,7 @@ def derive(
     from numerics.series_cache import SeriesCache
     from regimes.derive import compute
     from regimes.derive import derive as derive_series
+    from regimes.solve import solve_at
     from theory.autoencoder.series import LossName, LossSeries, check_loss
     from theory.models.model import Model
 
@@ -45,6 +49,11 @@ def derive(
             return compute(loss, order=order, planar=planar, workers=workers, progress=progress)
 
     declared = Model.of(model)
+    if scaling is not None:
+        if face is not None:
+            raise InputError("--face", given=face, expected="no --face beside --scaling", remedy="give one of the two")
+        declared.check_loss(loss)
+        face = solve_at(scaling, model=declared)
     if moment == 2 or declared != Model.named("autoencoder"):
         with console.progress_bar("orders") as progress:
             found = derive_series(

@@ -73,6 +73,7 @@ def validate(
                 seed=seed,
                 eta=eta,
                 scaling=scaling,
+                tolerance=tolerance,
                 machine=machine,
                 force=force,
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,12 +28,13 @@ class LossSeries:
     """E L(t) ~ ½ + Σ_s (−η/pm)^s Y_s t^s/s! (population), or the same with Ŷ_s (train). [P] §3.
 
     ``coefficients`` are Y_0 … Y_order in the variables p, n, m, sigma2, the division by p (population) or pm (train)
-    included; the constant ½ is not part of Y_0.
+    included; the constant ½ is not part of Y_0. ``face`` is the face whose terms alone were kept, if one was asked.
     """
 
     loss: LossName
     coefficients: tuple[Laurent, ...]
     constant: Fraction = Fraction(1, 2)
+    face: str | None = field(default=None, compare=False)
 
     @property
     def order(self) -> int:
@@ -64,6 +65,7 @@ class LossSeries:
             "model": "autoencoder",
             "loss": self.loss,
             "order": self.order,
+            **({} if self.face is None else {"face": self.face}),
             "variables": list(VARIABLES),
             "coefficients": [{"s": s, "terms": c.to_json()} for s, c in enumerate(self.coefficients)],
             "warnings": [],

@@ -199,8 +199,16 @@ class Model:
 
     @cached_property
     def scales(self) -> tuple[str, ...]:
-        """The names that only variances have: positive numbers, like the sizes."""
-        return tuple(name for name in self.variables if name not in (*self.sizes, *self.parameters))
+        """The names in variances that are no sizes: positive numbers, parameters among them."""
+        named = {name for tensor in self.tensors for name in tensor.variance.names}
+        return tuple(name for name in self.variables if name in named and name not in self.sizes)
+
+    @cached_property
+    def divisors(self) -> tuple[str, ...]:
+        """The variables by which a loss or a rate divides."""
+        below = {name for terms in self.expanded.values() for term in terms for name, k in term.powers if k < 0}
+        below |= {name for tensor in self.tensors for name, k in tensor.rate.powers if k < 0}
+        return tuple(name for name in self.variables if name in below)
 
     def tensor(self, name: str) -> Tensor:
         """A tensor by its name."""

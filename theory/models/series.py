@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial
 from typing import Any
 
 from theory.engine.cost import Progress
+from theory.engine.diagram_model import DiagramModel
 from theory.engine.laurent import Laurent
 from theory.engine.model import MatrixModel
 from theory.engine.series import expected_derivatives
@@ -30,7 +31,7 @@ class ModelSeries:
     """E L(t) ~ Σ_s (−η)^s coefficient_s t^s/s! for one loss of a model.
 
     ``coefficients`` are exact Laurent polynomials in the model's variables: sizes, variances, parameters, and a symbol
-    for each word of fixed matrices that occurs.
+    for each word of fixed matrices that occurs. ``face`` is the face whose terms alone were kept, if one was asked.
 
     >>> print(model_series(Model.named("untied"), "population", order=0).coefficients[0])
     1/2 p n sigma2_u sigma2_v + 1/2
@@ -40,6 +41,7 @@ class ModelSeries:
     loss: str
     coefficients: tuple[Laurent, ...]
     warnings: tuple[str, ...] = ()
+    face: str | None = field(default=None, compare=False)
 
     @property
     def order(self) -> int:
@@ -67,6 +69,7 @@ class ModelSeries:
             "model": self.model,
             "loss": self.loss,
             "order": self.order,
+            **({} if self.face is None else {"face": self.face}),
             "variables": list(self.variables),
             "coefficients": [{"s": s, "terms": c.to_json()} for s, c in enumerate(self.coefficients)],
             "warnings": list(self.warnings),
@@ -102,18 +105,25 @@ def check_cost(model: Model, loss: str, *, order: int) -> None:
     """Derive a few orders, and refuse the order asked where it would take more than ten minutes, at their growth."""
     if order <= _TRIAL + 1:
         return
+    check_plan_cost(model.plan, loss, order=order, what=f"loss {loss} of {model.name}")
+
+
+def check_plan_cost(plan: MatrixModel | DiagramModel, loss: str, *, order: int, what: str) -> None:
+    """The same for a plan; ``what`` is how the error speaks of the loss."""
+    if order <= _TRIAL:
+        return
     spent = []
     for trial in range(1, _TRIAL + 1):
         start = time.process_time()
-        expected_derivatives(model.plan, loss, order=trial)
+        expected_derivatives(plan, loss, order=trial)
         spent.append(max(time.process_time() - start, 1e-4))
-    growth = max(_LEAST_GROWTH if isinstance(model.plan, MatrixModel) else 2.0, min(spent[-1] / spent[-2], 30.0))
+    growth = max(_LEAST_GROWTH if isinstance(plan, MatrixModel) else 2.0, min(spent[-1] / spent[-2], 30.0))
     exponent = order - _TRIAL
     seconds = spent[-1] * growth**exponent if exponent < 100 else float("inf")
     if seconds > SECONDS_LIMIT:
         cost = f"about {seconds / 60:.0f} minutes" if seconds < 3e5 else "days" if seconds < 3e7 else "years"
         raise BudgetError(
-            f"order {order} of loss {loss} of {model.name}",
+            f"order {order} of {what}",
             estimate=f"{cost} (order {_TRIAL} took {spent[-1]:.2g} s)",
             limit=f"{SECONDS_LIMIT / 60:.0f} minutes",
             remedy="ask for a lower order, or use force=True",

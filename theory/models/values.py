@@ -12,6 +12,8 @@ from theory.models.complaint import nearest
 from theory.models.model import Model
 
 LARGEST_SIZE = 10**9
+SMALLEST = Fraction(1, 10**100)
+"""Variances and parameters beyond this and its inverse leave the range of float64 once they are multiplied."""
 
 Values = dict[str, Fraction | int]
 """By name, in the order of the model's variables: whole numbers for sizes, exact rationals for the others."""
@@ -24,7 +26,7 @@ def read_values(model: Model, given: str | Mapping[str, Any] | object) -> Values
     {'p': 20, 'H': 10, 'sigma2': Fraction(1, 20)}
 
     Raises ``InputError`` for names that the model does not have or that are missing, sizes that are not whole numbers
-    from 1, variances that are not positive, and values that are not numbers.
+    from 1, variances that are not positive, zeros below a line, and values that are not numbers.
     """
     example = f"give for example {_example(model)}"
     names = model.variables
@@ -66,6 +68,10 @@ def _value(model: Model, name: str, given: object) -> Fraction | int:
         return whole(f"size {name}", size, least=1, most=LARGEST_SIZE, remedy=remedy)
     if name in model.scales and exact <= 0:
         raise InputError(name, given=given, expected="a positive number", remedy=remedy)
+    if exact == 0 and name in model.divisors:
+        raise InputError(name, given=given, expected="not 0: the model divides by it", remedy=remedy)
+    if exact and not SMALLEST <= abs(exact) <= 1 / SMALLEST:
+        raise InputError(name, given=given, expected="a number from 1e-100 to 1e100", remedy=remedy)
     return exact
 
 

@@ -1,11 +1,11 @@
-"""The variance of a loss of any model over rings along the flow, as a series, and the standard error it predicts."""
+"""The variance of a loss of any model along the flow, as a series, and the standard error that it predicts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import factorial
+from math import comb, factorial
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,26 @@ import numpy.typing as npt
 
 from theory.checks import positive, whole
 from theory.engine.cost import Progress
+from theory.engine.derivatives import check_order
 from theory.engine.laurent import Laurent
+from theory.engine.model import MatrixModel
 from theory.engine.newton import leading_monomials
 from theory.engine.pade import resummed
+from theory.engine.series import expected_derivatives_together
 from theory.engine.variance import variance_derivatives
 from theory.errors import InputError, ReachError
 from theory.latex import display
 from theory.models.model import Model
+from theory.models.plans import diagram_plan
+from theory.models.series import check_plan_cost
+from theory.models.terms import collect, contract, multiply
 from theory.times import time_grid
 
 VERSION = 1
 _AUTOENCODER = "autoencoder"
 _AGREEMENT = 0.1
 _SEARCHED = 100
+_SQUARE = "square of the loss"
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class VarianceSeries:
     """Var L(t) ~ Σ_s (−η)^s V_s t^s/s!, with (1/pm)^s taken out for the autoencoder, as in its other series.
 
     ``coefficients`` are exact Laurent polynomials in the model's variables: the connected pairings of E L·L; ``sizes``
-    names those variables that are sizes.
+    names those variables that are sizes, ``face`` the face whose terms alone were kept, if one was asked.
     """
 
     model: str
@@ -41,6 +48,7 @@ class VarianceSeries:
     coefficients: tuple[Laurent, ...]
     sizes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    face: str | None = field(default=None, compare=False)
 
     @property
     def order(self) -> int:
@@ -62,7 +70,8 @@ class VarianceSeries:
 
     def leading_at(self, weights: Mapping[str, Fraction | int]) -> VarianceSeries:
         """What leads where each variable is N to its weight."""
-        return replace(self, coefficients=tuple(c.leading(weights) for c in self.coefficients))
+        known = {**dict.fromkeys(self.coefficients[-1].variables, 0), **weights}
+        return replace(self, coefficients=tuple(c.leading(known) for c in self.coefficients))
 
     def exact_taylor(self, values: Mapping[str, Fraction | int]) -> tuple[Fraction, ...]:
         """Exact coefficients of (ηt)^0, (ηt)^1, … of Var L at given values of the variables."""
@@ -80,6 +89,7 @@ class VarianceSeries:
             "loss": self.loss,
             "moment": 2,
             "order": self.order,
+            **({} if self.face is None else {"face": self.face}),
             "coefficients": [{"s": s, "terms": c.to_json()} for s, c in enumerate(self.coefficients)],
             "warnings": list(self.warnings),
         }
@@ -106,17 +116,40 @@ def variance_series(
     ...     {"p": 1, "n": 1, "m": 1, "sigma2": -1}))
     2 p n sigma2^4 + 5 n^2 sigma2^4 - 4 n sigma2^3 + 2 p^-1 n^3 sigma2^4 - 4 p^-1 n^2 sigma2^3 + 2 p^-1 n sigma2^2
 
-    Raises ``InputError`` for a loss that the model does not have or a model that is not over rings, ``BudgetError`` for
-    what would take more than ten minutes or 8 GiB, unless ``force`` is given.
+    Raises ``InputError`` for a loss that the model does not have, ``BudgetError`` for what would take more than ten
+    minutes or 8 GiB, unless ``force`` is given.
     """
     model.check_loss(loss)
-    plan = model.rings
+    plan = model.plan
+    if not isinstance(plan, MatrixModel):
+        return VarianceSeries(model.name, loss, _over_diagrams(model, loss, order, force, progress), model.sizes)
     found = variance_derivatives(plan, loss, order=order, force=force, progress=progress)
     if model == Model.named(_AUTOENCODER):
         unit = Laurent.monomial({"p": 1, "m": 1}, plan.variables)
         found = tuple(unit**s * v for s, v in enumerate(found))
         return VarianceSeries(_AUTOENCODER, loss, found, model.sizes)
     return VarianceSeries(model.name, loss, found, model.sizes)
+
+
+def _over_diagrams(model: Model, loss: str, order: int, force: bool, progress: Progress | None) -> tuple[Laurent, ...]:
+    """The series of E L² less that of (E L)², L² declared as a further loss."""
+    check_order(order)
+    terms = model.expanded[loss]
+    square = collect(contract(multiply(a, b), (), ()) for a in terms for b in terms)
+    losses = {**model.expanded, _SQUARE: square}
+    tensors = (*model.tensors, *model.implied)
+    plan = diagram_plan(model.name, model.sizes, tensors, losses, model.descend, model.parameters)
+    if not force:
+        check_plan_cost(plan, _SQUARE, order=order, what=f"the variance of {loss} of {model.name}")
+    orders = {loss: order, _SQUARE: order}
+    found = expected_derivatives_together(plan, orders, force=force, progress=progress)
+    mean = found[loss]
+    result = []
+    for s, total in enumerate(found[_SQUARE]):
+        for k in range(s + 1):
+            total = total - mean[k] * mean[s - k] * Fraction(comb(s, k))
+        result.append(total)
+    return tuple(result)
 
 
 @dataclass(frozen=True)

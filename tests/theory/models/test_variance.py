@@ -139,3 +139,33 @@ def test_the_verb_and_its_forms() -> None:
         derive("population", order=1, moment=3)
     with pytest.raises(InputError, match="loss"):
         derive("nothing", order=1, moment=2)
+
+
+def test_models_that_are_no_rings() -> None:
+    """By hand: L = Σ a_h⁴/4 has Var L = n(105 − 9)s⁴/16, and dL/dt = −Σ a_h⁶, so that −d Var L/dt = 450 n s⁵."""
+    neurons = {"a": {"indices": ["n"], "variance": "s2", "trained": True}}
+    quartic_sum = Model.declare("fourth", sizes=["n"], tensors=neurons, losses={"train": "sum[h](a[h]^4) / 4"})
+    found = variance_series(quartic_sum, "train", order=1)
+    assert [str(v) for v in found.coefficients] == ["6 n s2^4", "450 n s2^5"]
+    assert found.leading() == found
+
+
+def test_a_fresh_input_is_averaged_before_the_loss_is_squared() -> None:
+    """By hand: L = E_x (w·x)²/2 = v|w|²/2 has variance v² p s²/2, and decays at the rate 2v."""
+    tensors = {
+        "w": {"indices": ["p"], "variance": "s2", "trained": True},
+        "x": {"indices": ["p"], "variance": "v", "average": True},
+    }
+    model = Model.declare("probe", sizes=["p"], tensors=tensors, losses={"train": "(w[i] x[i])^2 / 2"})
+    found = derive("train", order=2, model=model, moment=2)
+    assert [str(v) for v in found.coefficients] == ["1/2 p s2^2 v^2", "2 p s2^2 v^3", "8 p s2^2 v^4"]
+
+
+def test_a_symmetric_matrix_and_its_covariance() -> None:
+    """By hand: Var Tr S of a symmetric matrix with variances v and 2v is 2pv; Var Tr X'X of X = C^½Z is 2 n p c_2."""
+    symmetric = {"S": {"indices": ["p", "p"], "variance": "v", "kind": "symmetric", "trained": True}}
+    model = Model.declare("trace", sizes=["p"], tensors=symmetric, losses={"train": "tr(S) + 3"})
+    assert [str(v) for v in variance_series(model, "train", order=1).coefficients] == ["2 p v", "0"]
+    coloured = {"X": {"indices": ["p", "n"], "covariance": "C"}}
+    model = Model.declare("data", sizes=["p", "n"], tensors=coloured, losses={"train": "norm2(X)"})
+    assert [str(v) for v in variance_series(model, "train", order=0).coefficients] == ["2 p n c_2"]
