@@ -222,7 +222,8 @@ def polytope_atlas(plan: Plan, *, patience: float = PATIENCE, progress: Progress
     >>> len(atlas.faces), atlas.face("sigma2 n/p, 1/p").name
     (21, '1/p,sigma2*n/p')
 
-    Raises ``ReachError``, with the order reached, where they do not settle within ``patience`` seconds of one core.
+    Raises ``InputError`` for a loss that does not move, ``ReachError``, with the order reached, where the increments do
+    not settle within ``patience`` seconds of one core.
     """
     return _polytope_atlas(plan, patience)[0] if progress is None else _find(plan, patience, progress)
 
@@ -240,6 +241,13 @@ def _find(plan: Plan, patience: float, progress: Progress | None) -> PolytopeAtl
     stated = stated_polytope(plan)
     if stated is not None:
         return PolytopeAtlas(plan, stated, True, max(stated.orders) + 1)
+    if not expected_derivatives(plan, loss, order=1)[1]:
+        raise InputError(
+            f"loss {loss} of {plan.name}",
+            given="a first derivative of 0",
+            expected="a loss that moves",
+            remedy="let it depend on a tensor with trained = true",
+        )
     for order in range(_FIRST_TRIED, HIGHEST_ORDER + 1):
         begun = process_time()
         try:

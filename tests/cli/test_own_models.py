@@ -106,3 +106,37 @@ def test_values_that_no_number_can_come_of(
     code, out, err = run(*verb, "--model", mine, "--sizes", sizes, "--times", "0,0.05")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert words in err
+
+
+@pytest.mark.parametrize("name", ["sizes", "variance", "parameters"])
+def test_a_variable_is_not_taken_for_a_moment_of_a_fixed_matrix(run: Run, tmp_path: Path, name: str) -> None:
+    """Two keys c_1 of one term would hide one another."""
+    names = {"sizes": "p", "variance": "v", "parameters": "k"}
+    old = names[name]
+    text = (
+        'name = "clash"\nsizes = ["p", "n"]\nparameters = ["k"]\n[tensors]\n'
+        'U = { indices = ["n", "p"], variance = "v", trained = true }\nX = { indices = ["p", "n"], covariance = "C" }\n'
+        '[losses]\ntrain = "k norm2(U X) / 2"\n'
+    )
+    path = tmp_path / "clash.toml"
+    command = ["derive", "--model", str(path), "--loss", "train", "--order", "0", "--format", "json"]
+    path.write_text(text)
+    terms = json.loads(run(*command)[1])["coefficients"][0]["terms"]
+    assert terms == [{"p": 1, "n": 2, "v": 1, "k": 1, "c_1": 1, "c": "1/2"}]
+    path.write_text(text.replace(f'"{old}"', '"c_1"').replace("k norm2", "c_1 norm2" if old == "k" else "k norm2"))
+    code, out, err = run(*command)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "c_1" in err
+    assert "begins with c_" in err
+
+
+@pytest.mark.parametrize("loss", ["norm2(X)", "3"])
+def test_a_loss_that_does_not_move_has_no_regimes(run: Run, tmp_path: Path, loss: str) -> None:
+    path = tmp_path / "still.toml"
+    path.write_text(
+        'name = "still"\nsizes = ["p"]\n[tensors]\nU = { indices = ["p"], trained = true }\n'
+        f'X = {{ indices = ["p"] }}\n[losses]\ntrain = "{loss}"\n'
+    )
+    code, out, err = run("classify", "--model", str(path), "--scaling", "p=1")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "a loss that moves" in err

@@ -265,6 +265,15 @@ class Model:
                         f"name of a {what}", given=name, expected=f"no name that a {seen[name]} has", remedy="rename it"
                     )
                 seen[name] = what
+        if any(tensor.fixed or tensor.covariance is not None for tensor in self.tensors):
+            for name in self._known:
+                if name.startswith("c_"):
+                    raise InputError(
+                        "name of a variable",
+                        given=name,
+                        expected="none that begins with c_, as the symbols of fixed matrices do",
+                        remedy="rename it",
+                    )
         for loss in self.loss_names:
             if not NAME.fullmatch(loss) and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", loss):
                 raise InputError("name of a loss", given=loss, expected="letters and digits", remedy="rename it")
