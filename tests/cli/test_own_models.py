@@ -140,3 +140,24 @@ def test_a_loss_that_does_not_move_has_no_regimes(run: Run, tmp_path: Path, loss
     code, out, err = run("classify", "--model", str(path), "--scaling", "p=1")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "a loss that moves" in err
+
+
+@pytest.mark.parametrize(
+    ("loss", "slope"),
+    [("tr(Z)", None), ("tr(Z) + norm2(Z)", None), ("tr(Z)^2", None), ("tr(Z) + tr(Z')", "4"), ("tr(Z) tr(Z')", "4")],
+)
+def test_a_loss_that_is_not_real_is_refused(run: Run, tmp_path: Path, loss: str, slope: str | None) -> None:
+    """By hand: 2 Re tr Z has a gradient of norm² 4p, and |tr Z|² one of mean norm² 4p·pv."""
+    path = tmp_path / "complex.toml"
+    path.write_text(
+        'name = "complex"\nsizes = ["p"]\n[tensors]\n'
+        'Z = { indices = ["p", "p"], kind = "complex", trained = true, variance = "v" }\n'
+        f'[losses]\ntrain = "{loss}"\n'
+    )
+    code, out, err = run("derive", "--model", str(path), "--loss", "train", "--order", "1", "--format", "json")
+    if slope is None:
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "a real number" in err
+    else:
+        (term,) = json.loads(out)["coefficients"][1]["terms"]
+        assert term["c"] == slope

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,8 @@ class Model:
                 expected=f"one of the losses {', '.join(self.loss_names)}",
                 remedy=nearest(str(self.descend), self.loss_names),
             )
+        for loss in self.loss_names:
+            self._check_real(loss)
         _ = self.plan
 
     @classmethod
@@ -280,6 +283,26 @@ class Model:
         variances = [name for tensor in self.tensors for name in tensor.variance.names]
         for tensor in self.tensors:
             self._check_tensor(tensor, seen, variances)
+
+    def _check_real(self, loss: str) -> None:
+        """Refuse a loss that its conjugate differs from, as sizes and entries of 1 show."""
+        kinds = {tensor.name: tensor.kind for tensor in self.tensors}
+        totals: dict[tuple[Any, ...], Fraction] = {}
+        for term in self.expanded[loss]:
+            plain, barred = (
+                sorted(f.tensor for f in term.factors if kinds.get(f.tensor) == "complex" and f.conjugate == side)
+                for side in (False, True)
+            )
+            powers = tuple(sorted(pair for pair in term.powers if pair[0] not in self.sizes))
+            for key, sign in (((powers, *plain, "|", *barred), 1), ((powers, *barred, "|", *plain), -1)):
+                totals[key] = totals.get(key, Fraction(0)) + sign * term.coefficient
+        if any(totals.values()):
+            raise InputError(
+                f"loss {loss}",
+                given=dict(self.losses)[loss],
+                expected="a real number: with a complex tensor Z, as much of Z' as of Z",
+                remedy="add the conjugate, as in tr(Z) + tr(Z')",
+            )
 
     def _check_tensor(self, tensor: Tensor, seen: Mapping[str, str], variances: Sequence[str]) -> None:
         for leg in tensor.legs:
