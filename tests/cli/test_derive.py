@@ -55,7 +55,7 @@ def test_faces_by_name_and_by_vertices(run: Run) -> None:
         assert by_name[0] == 0
     code, out, _ = run("derive", "--loss", "train", "--order", "1", "--face", "R,N|m", "--format", "latex")
     assert code == 0
-    assert r"\hat Y_{1} &= 4 n^{3} m \sigma^{6} - 8 n^{2} m \sigma^{4} + 4 n m \sigma^{2} \\" in out
+    assert r"\hat Y_{1} &= 4 n^{3} m \sigma^{6} - 8 n^{2} m \sigma^{4} + 4 n m \sigma^{2}" in out
 
 
 def test_planar_is_less(run: Run) -> None:

@@ -84,7 +84,7 @@ def test_a_formula_needs_no_sizes_and_anything_else_does(capsys: pytest.CaptureF
     for face in FACES:
         bare = run(capsys, "limit", "--face", face.name, "--format", "latex")
         assert (bare[0], bare[2]) == (0, "")
-        assert bare[1].startswith(r"\begin{aligned}")
+        assert bare[1].startswith(r"\begin{align*}")
     whole = run(capsys, "limit", "--face", "large-data", "--format", "latex", "--sizes", SIZES, "--times", "0")
     assert whole[:2] == run(capsys, "limit", "--face", "large-data", "--format", "latex")[:2]
     for arguments, missing in ((("--times", "0,1"), "--sizes"), (("--sizes", SIZES), "--times"), ((), "--sizes")):

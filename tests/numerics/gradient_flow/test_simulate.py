@@ -94,10 +94,9 @@ def test_what_would_not_fit_is_refused_with_its_estimate() -> None:
         ({"eta": math.inf}, "eta"),
         ({"step": 0.1}, "step"),
         ({"method": "descent", "step": -1.0}, "step"),
-        ({"method": "descent", "step": 0.7}, r"t = 1 is not; use --step 0.5"),
-        ({"method": "descent", "step": 3.0}, r"t = 1 is not; use --step 1,"),
+        ({"method": "descent", "step": 0.7}, r"t = 1 is not; use step=0.5"),
+        ({"method": "descent", "step": 3.0}, r"t = 1 is not; use step=1,"),
         ({"replicas": 0}, "replicas"),
-        ({"workers": 0}, "workers"),
         ({"replicas": 2.5}, "replicas"),
         ({"eta": 1e300, "times": [0, 1e300]}, "floating-point"),
     ],
@@ -105,6 +104,11 @@ def test_what_would_not_fit_is_refused_with_its_estimate() -> None:
 def test_unusable_arguments_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         simulate(SMALL, **{"times": [0, 1], "replicas": 2, "seed": 0, **options})  # type: ignore[arg-type]
+
+
+def test_a_machine_without_workers_is_refused() -> None:
+    with pytest.raises(InputError, match="workers"):
+        Machine(workers=0)
 
 
 def test_numbers_of_numpy_are_numbers_and_sizes_are_asked_for() -> None:
