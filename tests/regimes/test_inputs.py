@@ -91,7 +91,9 @@ def test_what_are_no_sizes_is_refused(sizes: Any) -> None:
 
 @pytest.mark.parametrize("scaling", [None, "p=5", 5, SIZES, HUGE, (1, 1, 1, -1)], ids=quoted)
 def test_what_is_no_scaling_is_refused(scaling: Any) -> None:
-    with pytest.raises(InputError, match=r"^scaling: got .* expected (a Scaling.*; give .*rank_faces|also n, m, sigma2; name each)"):
+    with pytest.raises(
+        InputError, match=r"^scaling: got .* expected (a Scaling.*; give .*rank_faces|also n, m, sigma2; name each)"
+    ):
         classify(scaling)
 
 
