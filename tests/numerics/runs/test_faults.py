@@ -102,9 +102,8 @@ def test_sixty_kills_at_random_moments_lose_nothing(folder: Path) -> None:
     """Three writers share a run; one after another is killed with SIGKILL, at any moment, and replaced."""
     path, kills = folder / "run.db", 60
     generator = np.random.default_rng(SEED)
-    run_replicas(
-        tiny(size=8), replicas=1, seed=SEED, machine=Machine(store=path)
-    )  # imports everything before the first fork
+    first = Experiment("tiny", {"size": 8}, slowly)
+    run_replicas(first, replicas=1, seed=SEED, machine=Machine(store=path))  # imports all before the first fork
     known = stored(path)
 
     def writer(place: int) -> BaseProcess:
