@@ -136,8 +136,8 @@ def test_sixty_kills_at_random_moments_lose_nothing(folder: Path) -> None:
         assert process.exitcode == 0
     replicas = 1 + max(stored(path))
     assert replicas == len(stored(path)) >= len(known) + 200
-    resumed = run_replicas(tiny(size=8), replicas=replicas, seed=SEED, machine=Machine(store=path))
-    assert resumed == run_replicas(tiny(size=8), replicas=replicas, seed=SEED)
+    resumed = run_replicas(first, replicas=replicas, seed=SEED, machine=Machine(store=path))
+    assert resumed == run_replicas(first, replicas=replicas, seed=SEED)
     assert known.items() <= stored(path).items()
 
 
