@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -18,6 +18,7 @@ from numerics.runs.machine import HERE, Machine
 from numerics.runs.outcome import Batches, Experiment, Json, Values
 from numerics.runs.replicas import check_replicas, run_replicas
 from numerics.runs.seeds import child
+from numerics.sgd.outlook import AHEAD, Kind, Outlook, outlook
 from numerics.sgd.random_starts import SecondLaw, StartLaw, random_start
 from numerics.sgd.run import Setting, run_replica, step_marks
 from numerics.sgd.simulate import choice
@@ -39,6 +40,8 @@ _CLOSE = 0.15
 _NOISE = 3.0
 _SAME_LOSS = 0.02
 _NORMAL = 1.959963984540054
+_CHECKED = 8
+_UNSETTLED = 0.02
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,9 @@ class End:
 
     Ends that differ by a permutation of the students are one. ``time`` is the first recorded one at which the
     statistics are as close to the end as ends are told apart.
+
+    ``kind`` is what the ODE makes of it (see ``outlook``): an ``end`` stays, a ``plateau`` is left at about
+    ``leaves_at``; ``drift`` is the largest velocity of a statistic there. Rare ends are not checked: ``unknown``.
     """
 
     statistics: Mapping[str, float]
@@ -56,6 +62,9 @@ class End:
     loss: float
     time: float
     count: int
+    kind: Kind = "unknown"
+    drift: float | None = None
+    leaves_at: float | None = None
 
     def to_json(self) -> dict[str, object]:
         """The fields by name."""
@@ -66,7 +75,17 @@ class End:
             "high": self.high,
             "loss": self.loss,
             "time": self.time,
+            "kind": self.kind,
+            "drift": self.drift,
+            "leaves_at": self.leaves_at,
         }
+
+    @property
+    def label(self) -> str:
+        """What it is, in words for a table."""
+        if self.kind == "plateau":
+            return f"plateau, left at t ≈ {self.leaves_at:.3g}"
+        return "end" if self.kind == "end" else "not checked"
 
 
 @dataclass(frozen=True)
@@ -110,7 +129,9 @@ class Basins:
         lines += ["", "ends, up to the order of the students"]
         for end in self.ends[:20]:
             values = ", ".join(f"{name} = {value:.3f}" for name, value in end.statistics.items())
-            lines.append(f"{end.share:.4f} ({end.low:.4f} … {end.high:.4f}), loss {end.loss:.4f}: {values}")
+            lines.append(
+                f"{end.share:.4f} ({end.low:.4f} … {end.high:.4f}), loss {end.loss:.4f} [{end.label}]: {values}"
+            )
         if len(self.ends) > 20:
             lines.append(f"and {len(self.ends) - 20} ends more")
         best = min(self.levels, key=lambda level: level.loss)
@@ -211,10 +232,11 @@ def basins(
     if not finite.all():
         warnings.append(f"{int((~finite).sum())} of {len(finite)} replicas diverged and are left out")
     ends, levels, unsettled = _ends(task, law, values[finite], grid, d if method != "ode" else None)
-    if unsettled > 0.02:
+    if unsettled > _UNSETTLED:
         warnings.append(
             f"{unsettled:.0%} of the replicas still moved in the last fifth of the time: take a longer time"
         )
+    warnings += _plateau_warnings(ends, time)
     return Basins(
         task.name, law.name, method, d, time, int(finite.sum()), ends, levels, tuple(warnings), found.interrupted
     )
@@ -276,7 +298,8 @@ def _ends(
             members.append([n])
             orders[n] = list(range(len(template.Q)))
     total = len(tail)
-    ends = []
+    ends: list[End] = []
+    seen: dict[int, State] = {}
     for group in members:
         mean = aligned[group].mean(axis=0)
         times = []
@@ -285,17 +308,46 @@ def _ends(
             near = np.abs(track - mean).max(axis=1) < close
             times.append(grid[int(np.argmax(near))] if near.any() else grid[-1])
         place = template.moved(mean)
+        typical = min(group, key=lambda n: float(np.abs(aligned[n] - mean).max()))
+        seen[len(ends)] = template.moved(values[typical, -1])
         loss = expected_loss(task, place, laws=law)
         ends.append(
             End(
                 place.named(), len(group) / total, *wilson(len(group), total), loss, float(np.median(times)), len(group)
             )
         )
-    ends.sort(key=lambda end: -end.count)
+    ranked = sorted(range(len(ends)), key=lambda k: -ends[k].count)
+    for k in ranked[:_CHECKED]:
+        ends[k] = _with_outlook(ends[k], outlook(task, law, seen[k], time=grid[-1], close=close))
+    ends = [ends[k] for k in ranked]
     before = values[:, int(0.8 * _MARKS)]
     moving = float((np.abs(before - tail).max(axis=1) > close).mean())
     at_start = abs(expected_loss(task, template, laws=law))
     return tuple(ends), _levels(ends, total, at_start), moving
+
+
+def _with_outlook(end: End, found: Outlook) -> End:
+    return replace(end, kind=found.kind, drift=found.drift, leaves_at=found.leaves_at)
+
+
+def _plateau_warnings(ends: Sequence[End], time: float) -> list[str]:
+    """Which share of the starts is on a plateau, and which share was not checked."""
+    found = []
+    left = [end for end in ends if end.kind == "plateau"]
+    share = sum(end.share for end in left)
+    if share > _UNSETTLED:
+        last = max(end.leaves_at or time for end in left)
+        found.append(
+            f"{share:.0%} of the replicas are on a plateau at t = {time:g}, not at an end: from there the ODE moves "
+            f"on, the last by t ≈ {last:.3g}. Their shares and losses are those of plateaus: take a time well beyond it"
+        )
+    open_ = sum(end.share for end in ends if end.kind == "unknown")
+    if open_ > _UNSETTLED:
+        found.append(
+            f"{open_:.0%} of the replicas are at places not known to be ends: only the {_CHECKED} most frequent are "
+            f"followed on by the ODE, to {1 + AHEAD} times the time, where it can be solved"
+        )
+    return found
 
 
 def _levels(ends: Sequence[End], total: int, scale: float) -> tuple[End, ...]:

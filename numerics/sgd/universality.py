@@ -57,11 +57,13 @@ class Universality:
         return "undecided" if "undecided" in approaches else "universal"
 
     def to_json(self) -> dict[str, object]:
-        """``{LAW: {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}}``; lists go along "dims".
+        """``{LAW: {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}, …, "warnings": […]}``.
+
+        Lists go along "dims"; no law is called "warnings".
 
         A slope is null where a distance is within the ODE's own error: it has no power of d.
         """
-        return {
+        by_law: dict[str, object] = {
             law.law: {
                 "sup_error": list(law.sup_error),
                 "stderr": list(law.stderr),
@@ -72,6 +74,7 @@ class Universality:
             }
             for law in self.laws
         }
+        return by_law | {"warnings": list(self.warnings)}
 
     def to_text(self) -> str:
         """A table of distances, the fitted powers, the rule and the verdict."""

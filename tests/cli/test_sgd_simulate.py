@@ -48,6 +48,7 @@ def test_universality_schema(run: Run, tmp_path: Path) -> None:
     )
     assert (code, err) == (0, "")
     result = json.loads(out)
+    assert result.pop("warnings") == []
     assert list(result) == ["rademacher", "two-point:0.2"]
     for law in result.values():
         assert set(law) == {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}

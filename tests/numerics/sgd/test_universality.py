@@ -37,6 +37,7 @@ def test_the_distance_falls_like_the_root_for_every_law() -> None:
         assert error.approach == "converges"
     assert "one ODE for all these laws" in verdict.to_text()
     payload = verdict.to_json()
+    assert payload.pop("warnings") == list(verdict.warnings)
     assert set(payload) == {"gaussian", "rademacher", "exponential"}
     first: Any = payload["gaussian"]
     assert set(first) == {"sup_error", "stderr", "slope", "slope_stderr", "dims", "verdict"}
