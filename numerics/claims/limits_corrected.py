@@ -1,4 +1,4 @@
-"""Claim AE-LIMIT-4: the first 1/N term, resummed, is what finite sizes add to the limits of the two-faces."""
+"""Claim AE-LIMIT-4: the interior at the ratios, and the first 1/N term, are what the limits of the two-faces miss."""
 
 from __future__ import annotations
 
@@ -74,9 +74,11 @@ def _gather(conditions: Conditions) -> Evidence:
 
 CORRECTED = Claim(
     id="AE-LIMIT-4",
-    statement="At p ~ 50 the first 1/N term of the genus expansion accounts for what the limits of the two-faces miss.",
-    source="[P] §3–4, genus expansion",
-    prediction="the terms of the exact series one degree below the leading one, to order 7, by Padé approximants",
+    statement="At p ~ 50 the interior's solution at the sizes' ratios and the first 1/N term of the genus expansion "
+    "account for what the limits of the two-faces miss.",
+    source="[P] §3–4, genus expansion; the interior solved here",
+    prediction="the interior at these ratios minus the face's limit, and the terms of the exact series one degree "
+    "below the leading one, to order 7, by Padé approximants",
     experiment="replicas of gradient flow up to 0.3 time scales; simulation minus limit, in units of the limit, "
     "projected on the prediction",
     rule="the projection is 1 within four standard errors and three times the largest ratio taken to be small (for the "
