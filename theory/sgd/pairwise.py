@@ -302,7 +302,7 @@ def axis_rule(kinks: tuple[float, ...], mean: Array, sd: Array, level: int) -> t
 
     >>> x, w = axis_rule((0.3,), np.array(0.1), np.array(2.0), 4)
     >>> round(float(w @ np.abs(0.1 + 2 * x - 0.3)), 8)  # E|2ξ − 0.2| = 4φ(0.1) + 0.2(2Φ(0.1) − 1)
-    1.60375072
+    1.60374133
     """
     mean, sd = np.asarray(mean, dtype=float), np.asarray(sd, dtype=float)
     if not kinks or not (sd > 0).all():

@@ -24,6 +24,7 @@ _DIFFERENCE = 1e-4
 _ZERO = 1e-5
 _SAME = 1e-4
 _SMALL_CIRCLE = 0.02
+_ACCEPTED = 1e-9
 _SLOW_STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7)
 _SLOW_ROUNDS = 30
 _SLOW_SETTLED = 1e-4
@@ -123,11 +124,13 @@ def _inside(loss: PopulationLoss) -> list[FixedPoint]:
 
     starts = [(0.0, 0.0), *_candidates(x, y, first, second)]
     for start in starts:
-        solution = root(slopes, start, tol=1e-13)
-        m1, m2 = (float(part) for part in solution.x)
+        if start == (0.0, 0.0) and math.hypot(*slopes(np.zeros(2))) <= _ACCEPTED * scale:
+            m1, m2 = start  # exactly: along a flat direction rounding would move the root
+        else:
+            m1, m2 = (float(part) for part in root(slopes, start, tol=1e-13).x)
         if math.hypot(m1, m2) > 1 - _SAME:
             continue
-        if math.hypot(*(float(part) for part in loss.gradient(m1, m2))) > 1e-9 * scale:
+        if math.hypot(*(float(part) for part in loss.gradient(m1, m2))) > _ACCEPTED * scale:
             continue
         known = 1e-3 if abs(np.linalg.det(hessian(loss, m1, m2))) < _ZERO * scale**2 else _SAME
         if all(math.hypot(m1 - a, m2 - b) > max(known, 3 * _SMALL_CIRCLE * (known > _SAME)) for a, b in found):

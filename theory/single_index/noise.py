@@ -36,7 +36,7 @@ def gradient_noise(loss: PopulationLoss, m1: float, m2: float) -> Estimate:
     >>> gradient_noise(PopulationLoss(Link.parse("x"), lam=0.0, eta1=1.0), 0.0, 0.0).value
     8.0
     >>> round(gradient_noise(PopulationLoss(Link.parse("tanh(5*x)"), lam=30.0, eta1=0.5), 0.4, 0.1).value, 3)
-    5.807
+    5.81
 
     Raises ``ReachError`` where the error is more than a thousandth.
     """
