@@ -72,7 +72,7 @@ def test_the_claimed_error_holds_against_another_quadrature(link: str) -> None:
 
 def test_where_the_levels_run_out_the_last_two_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = trapezoid("tanh(20*x)")
-    monkeypatch.setattr(drift, "_FINEST_ALONE", 6)
+    monkeypatch.setattr(drift, "_FINEST", 6)
     curve = effective_ode(single_index(link="tanh(20*x)", step=0.01), TIMES)
     actual = float(np.abs(curve.values - truth).max())
     assert actual > 1e-3
