@@ -12,7 +12,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-test docs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/ringprism claims AE-SERIES --quick --workers 2
+	$(BIN)/ringprism claims --quick --workers 2
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests theory regimes numerics ringprism
 
 # The site, in out/site; a warning is an error.
